@@ -6,8 +6,8 @@ pub(crate) use crate::log::access::{ConnectionEnd, Fields};
 use crate::log::access::{Part, Record, TimeCache};
 use crate::log::id::{LogId, RequestLogId};
 use crate::log::level::Level;
-use crate::lookup::{Lookup, Original};
 use crate::names::{End, Names};
+use crate::request_context::{Original, RequestContext};
 use crate::response::Response;
 use crate::site::host::ServerName;
 use crate::site::logs::Condition;
@@ -107,10 +107,10 @@ fn some(bytes: &[u8]) -> Option<&[u8]> {
 /// Conditions of logs, as far as they need the request. Those about one that was redirected within
 /// the server look at what the client had sent, whatever the line shows (mod_log_config.c,
 /// config_log_transaction).
-pub(crate) fn chosen(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
-    match &lookup.original {
+pub(crate) fn chosen(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
+    match &request.original {
         Some(original) => original.logs.clone(),
-        None if has_expressions(lookup) => {
+        None if has_expressions(request) => {
             // The type is among the fields as soon as it is sent (basic_http_header).
             let mut sent = Response::new(response.status);
             sent.content_type.clone_from(&response.content_type);
@@ -118,36 +118,36 @@ pub(crate) fn chosen(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
             if let Some(content_type) = &response.content_type {
                 sent.set("Content-Type", content_type.as_str());
             }
-            holding(lookup, &sent)
+            holding(request, &sent)
         }
         None => Vec::new(),
     }
 }
 
 /// The same for a request that is about to be redirected, of which no answer is known but a status.
-pub(crate) fn chosen_before(lookup: &Lookup<'_>, status: u16) -> Vec<usize> {
+pub(crate) fn chosen_before(request: &RequestContext<'_>, status: u16) -> Vec<usize> {
     let mut response = Response::new(Status::new(status).unwrap_or(Status::OK));
-    response.fields.clone_from(&lookup.fields);
-    holding(lookup, &response)
+    response.fields.clone_from(&request.fields);
+    holding(request, &response)
 }
 
-fn has_expressions(lookup: &Lookup<'_>) -> bool {
-    let mut logs = lookup.host.logs.iter();
+fn has_expressions(request: &RequestContext<'_>) -> bool {
+    let mut logs = request.host.logs.iter();
     logs.any(|log| matches!(log.condition, Some(Condition::Expression(_))))
 }
 
-fn holding(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
+fn holding(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
     let mut chosen = Vec::new();
-    for (nth, log) in lookup.host.logs.iter().enumerate() {
+    for (nth, log) in request.host.logs.iter().enumerate() {
         let Some(Condition::Expression(expression)) = &log.condition else { continue };
         // Another request for the same file may have another status.
-        lookup.mark_personal();
-        match expression.holds_here(lookup, Some(response)) {
+        request.mark_personal();
+        match expression.holds_here(request, Some(response)) {
             Ok(true) => chosen.push(nth),
             Ok(false) => {}
             Err(text) => {
                 let text = format!("Error evaluating log condition: {text}");
-                lookup.log(Level::Warn, "log_config", Some(644), &text);
+                request.log(Level::Warn, "log_config", Some(644), &text);
             }
         }
     }

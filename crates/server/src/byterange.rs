@@ -2,8 +2,8 @@
 //! is cut out of the content as it is sent, after all filters. Content of unknown length is sent
 //! whole.
 
+use crate::received_request::ReceivedRequest;
 use crate::representation::parse_http_date;
-use crate::request::Request;
 use crate::response::{Body, Piece, Response};
 use http1::PageFacts;
 use message::condition::{Validators, if_range_holds};
@@ -11,7 +11,7 @@ use message::range::{self, ByteRange, Plan, RangeLimits};
 use message::{Known, Method, Status};
 
 /// Answer with the ranges that `request` asks for, if it asks for any.
-pub(crate) fn apply(request: &Request, limits: &RangeLimits, whole: Response) -> Response {
+pub(crate) fn apply(request: &ReceivedRequest, limits: &RangeLimits, whole: Response) -> Response {
     let Some(length) = whole.body.len() else { return whole };
     match plan(request, limits, &whole, length) {
         Plan::Ignore => whole,
@@ -22,7 +22,7 @@ pub(crate) fn apply(request: &Request, limits: &RangeLimits, whole: Response) ->
 }
 
 /// RFC 9110 section 14.2: ranges are for GET only, and If-Range may switch them off.
-fn plan(request: &Request, limits: &RangeLimits, whole: &Response, length: u64) -> Plan {
+fn plan(request: &ReceivedRequest, limits: &RangeLimits, whole: &Response, length: u64) -> Plan {
     let view = request.view();
     let wanted = request.method() == Some(Method::Get)
         && whole.status == Status::OK

@@ -3,21 +3,21 @@
 //! (merge_response_headers of http_filters.c). What they change about the protocol is decided by
 //! its driver.
 
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::response::Response;
 
 /// Every variable that is looked at here.
 const NAMES: &[&str] = &["nokeepalive", "downgrade-1.0", "force-response-1.0", "force-no-vary"];
 
 /// What the variables change about the fields.
-pub(crate) fn finish(lookup: &Lookup<'_>, response: &mut Response) {
-    if lookup.env.is_empty() {
+pub(crate) fn finish(request: &RequestContext<'_>, response: &mut Response) {
+    if request.env.is_empty() {
         return;
     }
-    if NAMES.iter().any(|name| lookup.env.is_set(name)) {
-        lookup.mark_personal(); // the fast path knows nothing of them
+    if NAMES.iter().any(|name| request.env.is_set(name)) {
+        request.mark_personal(); // the fast path knows nothing of them
     }
-    if lookup.env.is_set("force-no-vary") {
+    if request.env.is_set("force-no-vary") {
         response.unset("Vary");
     }
 }

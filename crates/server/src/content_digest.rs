@@ -1,7 +1,7 @@
 //! Digests of the content of files, for `ContentDigest` and `FileETag Digest`.
 
-use crate::lookup::Lookup;
 use crate::question;
+use crate::request_context::RequestContext;
 use crate::waiting::{NowOrLater, Waiting};
 use md5::Md5;
 use runtime::file::Status;
@@ -23,11 +23,11 @@ const STEP_BYTES: usize = 64 * 1024;
 /// # Errors
 /// As [`question::elsewhere`] for a long file.
 pub(crate) fn md5<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: &File,
     status: &Status,
 ) -> Waiting<'l, Option<Vec<u8>>> {
-    of_file(lookup, file, status, "md5", digest::<Md5>)
+    of_file(request, file, status, "md5", digest::<Md5>)
 }
 
 /// What stands in an entity tag (http_etag.c, make_digest_etag).
@@ -35,16 +35,16 @@ pub(crate) fn md5<'l>(
 /// # Errors
 /// As [`question::elsewhere`] for a long file.
 pub(crate) fn sha1<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: &File,
     status: &Status,
 ) -> Waiting<'l, Option<Vec<u8>>> {
-    of_file(lookup, file, status, "sha1", digest::<Sha1>)
+    of_file(request, file, status, "sha1", digest::<Sha1>)
 }
 
 /// A digest of a file that may be long.
 fn of_file<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: &File,
     status: &Status,
     name: &str,
@@ -56,7 +56,7 @@ fn of_file<'l>(
     }
     let Ok(file) = file.try_clone() else { return NowOrLater::Now(Ok(None)) };
     let about = (name, status.identity, length, status.modified_ns, status.changed_ns);
-    let found = question::elsewhere(lookup, &about, move || digest(&file, length));
+    let found = question::elsewhere(request, &about, move || digest(&file, length));
     found.map(|found| Ok((*found?).clone()))
 }
 

@@ -11,10 +11,10 @@ use crate::log::level::Level;
 use crate::log::message::{Message, OnConnection, OnRequest};
 use crate::log::recurring::{Said, Verdict};
 use crate::log::sink::local_time;
-use crate::lookup::Lookup;
 use crate::plan::Plans;
 use crate::question::Known;
 use crate::representation::http_date;
+use crate::request_context::RequestContext;
 use crate::server::Server;
 use crate::site::Site;
 use crate::site::host::Host;
@@ -431,31 +431,31 @@ impl Context {
     }
 
     /// Log why a request failed.
-    pub(crate) fn log_failure(&self, failure: &Failure, lookup: &Lookup<'_>) {
+    pub(crate) fn log_failure(&self, failure: &Failure, request: &RequestContext<'_>) {
         if failure.text.is_empty() {
             return;
         }
-        let Lookup { request, settings, host, .. } = lookup;
+        let RequestContext { received, settings, host, .. } = request;
         // Asked first: the rest costs more than most messages are worth.
         if !host.error_log.allows(settings.core.levels(), failure.module, failure.level) {
             return;
         }
         let Some(text) = self.text_of(failure, host.index) else { return };
-        let client_ip = lookup.client_ip.unwrap_or(request.client.ip());
+        let client_ip = request.client_ip.unwrap_or(received.client.ip());
         let message = Message {
             os_error: failure.os_error,
             connection: Some(OnConnection {
-                peer: request.other_end(),
-                local: Some(request.local),
-                ids: Some(&request.ids),
+                peer: received.other_end(),
+                local: Some(received.local),
+                ids: Some(&received.ids),
             }),
             request: Some(OnRequest {
-                client: SocketAddr::new(client_ip, request.client.port()),
-                start_us: request.start_us,
-                fields: &**request,
-                notes: &lookup.notes,
-                environment: &lookup.env,
-                server_name: &|| lookup.server_name().to_ascii_lowercase(),
+                client: SocketAddr::new(client_ip, received.client.port()),
+                start_us: received.start_us,
+                fields: &**received,
+                notes: &request.notes,
+                environment: &request.env,
+                server_name: &|| request.server_name().to_ascii_lowercase(),
             }),
             ..Message::new(failure.module, failure.level, failure.id, text.as_bytes())
         };

@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::identity;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::Site;
 use crate::site::core::{ErrorDocument, Signature, is_absolute_url};
@@ -14,11 +14,11 @@ use message::{Known, Method, Status};
 
 /// The request for the error document, or the response if there is none to ask for.
 pub(crate) fn choose<'a>(
-    lookup: &Lookup<'a>,
+    request: &RequestContext<'a>,
     failure: &Failure,
-) -> Result<Lookup<'a>, Box<Response>> {
-    let own_page = || Box::new(page(lookup, failure, None));
-    let settings = lookup.settings.clone();
+) -> Result<RequestContext<'a>, Box<Response>> {
+    let own_page = || Box::new(page(request, failure, None));
+    let settings = request.settings.clone();
     // A code that httpd does not know is as good as 500 (ap_index_of_response).
     let known =
         failure.status.known_line().map_or(Status::INTERNAL_SERVER_ERROR, |_| failure.status);
@@ -28,20 +28,20 @@ pub(crate) fn choose<'a>(
     let (ErrorDocument::Text(text) | ErrorDocument::Url(text)) = document else {
         return Err(own_page());
     };
-    let Ok(value) = text.value(lookup, None) else { return Err(own_page()) };
+    let Ok(value) = text.value(request, None) else { return Err(own_page()) };
     if matches!(document, ErrorDocument::Text(_)) {
-        return Err(Box::new(text_page(lookup, failure, value)));
+        return Err(Box::new(text_page(request, failure, value)));
     }
     if is_absolute_url(&String::from_utf8_lossy(&value)) {
         let redirect = Failure::redirect(Status::FOUND, value);
-        return Err(Box::new(page(lookup, &redirect, None)));
+        return Err(Box::new(page(request, &redirect, None)));
     }
     let (path, query) = match value.iter().position(|byte| *byte == b'?') {
         Some(at) => (value[..at].to_vec(), Some(value[at + 1..].to_vec())),
         None => (value, None),
     };
-    let mut next = lookup.redirected(path, query, failure.status.code(), Some(Method::Get));
-    next.env.set("REDIRECT_REQUEST_METHOD", lookup.request.view().method());
+    let mut next = request.redirected(path, query, failure.status.code(), Some(Method::Get));
+    next.env.set("REDIRECT_REQUEST_METHOD", request.received.view().method());
     // What the log says is not for everybody: it names files (the note `error-notes`).
     let notes = [failure.remark.as_bytes(), &failure.notes].concat();
     if !notes.is_empty() {
@@ -51,8 +51,8 @@ pub(crate) fn choose<'a>(
 }
 
 /// A text of `ErrorDocument`.
-fn text_page(lookup: &Lookup<'_>, failure: &Failure, text: Vec<u8>) -> Response {
-    let mut response = page(lookup, failure, None);
+fn text_page(request: &RequestContext<'_>, failure: &Failure, text: Vec<u8>) -> Response {
+    let mut response = page(request, failure, None);
     response.body = crate::response::Body::bytes(text);
     response.status_line.clone_from(&failure.status_line);
     response
@@ -67,16 +67,20 @@ fn title(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// httpd's page. `also` is the status of an error document that failed.
-pub(crate) fn page(lookup: &Lookup<'_>, failure: &Failure, also: Option<Status>) -> Response {
-    let view = lookup.request.view();
-    let signature = signature(lookup, "<hr>\n");
+pub(crate) fn page(
+    request: &RequestContext<'_>,
+    failure: &Failure,
+    also: Option<Status>,
+) -> Response {
+    let view = request.received.view();
+    let signature = signature(request, "<hr>\n");
     let title = failure.status_line.as_deref().and_then(title);
     let facts = PageFacts {
         line: title.as_deref(),
         method: view.method(),
         expect: view.get(Known::Expect),
         location: failure.location(),
-        admin: lookup.host.server_admin.as_deref().map(str::as_bytes),
+        admin: request.host.server_admin.as_deref().map(str::as_bytes),
         also,
         remark: failure.remark,
         signature: &signature,
@@ -84,16 +88,16 @@ pub(crate) fn page(lookup: &Lookup<'_>, failure: &Failure, also: Option<Status>)
     };
     let mut response = Response::canned(failure.status, &facts);
     response.status_line = title.clone().or_else(|| failure.status_line.clone());
-    if lookup.env.has("suppress-error-charset") {
+    if request.env.has("suppress-error-charset") {
         response.content_type = Some("text/html".to_owned());
     }
     response.fields.extend(failure.fields.iter().cloned());
     // A coding that is not understood is 501, too.
     let is_about_method =
         matches!(failure.status, Status::METHOD_NOT_ALLOWED | Status::NOT_IMPLEMENTED)
-            && lookup.request.framing().is_ok();
+            && request.received.framing().is_ok();
     if is_about_method && response.get("Allow").is_none() {
-        response = response.field("Allow", lookup.host.methods());
+        response = response.field("Allow", request.host.methods());
     }
     match failure.retry_after_s {
         Some(seconds) => response.field("Retry-After", seconds.to_string()),
@@ -102,18 +106,18 @@ pub(crate) fn page(lookup: &Lookup<'_>, failure: &Failure, also: Option<Status>)
 }
 
 /// `<address>Apache/2.4.x (Trivet) Server at name Port 80</address>` (core.c, ap_psignature).
-pub(crate) fn signature(lookup: &Lookup<'_>, prefix: &str) -> Vec<u8> {
-    let kind = lookup.settings.core.signature();
+pub(crate) fn signature(request: &RequestContext<'_>, prefix: &str) -> Vec<u8> {
+    let kind = request.settings.core.signature();
     if kind == Signature::Off {
         return Vec::new();
     }
     let mut text = prefix.as_bytes().to_vec();
     text.extend_from_slice(b"<address>");
-    text.extend_from_slice(identity::banner(lookup.site().tokens).as_bytes());
+    text.extend_from_slice(identity::banner(request.site().tokens).as_bytes());
     text.extend_from_slice(b" Server at ");
     let mut name = Vec::new();
-    html_escape(lookup.server_name().as_bytes(), &mut name);
-    match (kind, &lookup.host.server_admin) {
+    html_escape(request.server_name().as_bytes(), &mut name);
+    match (kind, &request.host.server_admin) {
         (Signature::Email, Some(admin)) => {
             text.extend_from_slice(b"<a href=\"");
             if !is_absolute_url(admin) {
@@ -126,7 +130,7 @@ pub(crate) fn signature(lookup: &Lookup<'_>, prefix: &str) -> Vec<u8> {
         }
         _ => text.extend_from_slice(&name),
     }
-    text.extend_from_slice(format!(" Port {}</address>\n", lookup.server_port()).as_bytes());
+    text.extend_from_slice(format!(" Port {}</address>\n", request.server_port()).as_bytes());
     text
 }
 

@@ -6,12 +6,12 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::large_future::boxed;
 use crate::log::level::Level;
-use crate::lookup::{Lookup, Original, Purpose};
 use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Stop};
 use crate::plan::Plan;
+use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
-use crate::request::Request;
+use crate::request_context::{Original, Purpose, RequestContext};
 use crate::response::Response;
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
@@ -49,7 +49,7 @@ pub(crate) struct Reusable {
 pub(crate) struct Logged {
     pub(crate) host: usize,
     /// The request, if its fields were changed on the way.
-    pub(crate) request: Option<Rc<Request>>,
+    pub(crate) received: Option<Rc<ReceivedRequest>>,
     pub(crate) method: Option<Method>,
     /// The decoded URL path of the request that was finally answered; empty if there was none.
     pub(crate) path: Vec<u8>,
@@ -79,32 +79,32 @@ pub(crate) struct Logged {
 pub(crate) async fn exchange(
     context: &Context,
     host: &Host,
-    request: Rc<Request>,
+    received: Rc<ReceivedRequest>,
     plan: Option<Rc<Plan>>,
 ) -> Exchanged {
     let mut ran = Ran::default();
     if let Some(plan) = plan {
-        let mut lookup = Box::new(plan.lookup(context, host, request.clone()));
-        let limit = lookup.settings.core.limit_request_body();
-        let outcome = match check_body(request.body(), limit) {
+        let mut request = Box::new(plan.request(context, host, received.clone()));
+        let limit = request.settings.core.limit_request_body();
+        let outcome = match check_body(received.body(), limit) {
             Ok(()) => {
                 ran.handler = Some(plan.answers.name());
-                match plan.answers.clone().respond(&mut lookup) {
+                match plan.answers.clone().respond(&mut request) {
                     NowOrLater::Now(outcome) => outcome,
                     NowOrLater::Later(outcome) => outcome.await,
                 }
             }
             Err(failure) => Err(failure.into()),
         };
-        return conclude(lookup, outcome, ran, &request).await;
+        return conclude(request, outcome, ran, &received).await;
     }
-    let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
-    let outcome = match begin(&mut lookup).await {
-        Ok(None) => run(&mut lookup, &mut ran).await,
+    let mut request = Box::new(RequestContext::new(context, host, received.clone()));
+    let outcome = match begin(&mut request).await {
+        Ok(None) => run(&mut request, &mut ran).await,
         Ok(Some(response)) => Ok(response),
         Err(stop) => Err(stop),
     };
-    conclude(lookup, outcome, ran, &request).await
+    conclude(request, outcome, ran, &received).await
 }
 
 /// The page for what is no request, or breaks a rule of HTTP: no hook has seen it, and what holds
@@ -114,72 +114,72 @@ pub(crate) async fn exchange(
 pub(crate) async fn refused(
     context: &Context,
     host: &Host,
-    request: Rc<Request>,
+    received: Rc<ReceivedRequest>,
     (failure, logged): (Failure, Logged),
     settings: Option<Arc<Settings>>,
 ) -> Exchanged {
-    let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
+    let mut request = Box::new(RequestContext::new(context, host, received.clone()));
     let Logged { path, query, env, notes, user, client, .. } = logged;
-    (lookup.path, lookup.query, lookup.env, lookup.notes) = (path, query, env, notes);
-    (lookup.user, lookup.client_ip) = (user, client);
+    (request.path, request.query, request.env, request.notes) = (path, query, env, notes);
+    (request.user, request.client_ip) = (user, client);
     if let Some(settings) = settings {
-        lookup.settings = settings;
+        request.settings = settings;
     }
-    conclude(lookup, Err(failure.into()), Ran::default(), &request).await
+    conclude(request, Err(failure.into()), Ran::default(), &received).await
 }
 
 /// From what came of it to a response that can be sent.
 async fn conclude(
-    mut lookup: Box<Lookup<'_>>,
+    mut request: Box<RequestContext<'_>>,
     outcome: Result<Response, Stop>,
     mut ran: Ran,
-    request: &Rc<Request>,
+    received: &Rc<ReceivedRequest>,
 ) -> Exchanged {
-    let context = lookup.context;
+    let context = request.context;
     let response = match outcome {
         Ok(response) => response,
-        Err(stop) => boxed(|| settle(&mut lookup, stop, &mut ran)).await,
+        Err(stop) => boxed(|| settle(&mut request, stop, &mut ran)).await,
     };
     let content = context.site().phases.content;
-    let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&lookup, &response));
+    let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&request, &response));
     let mut response = match content {
-        Some(content) => (content.filter)(&lookup, response).await,
+        Some(content) => (content.filter)(&request, response).await,
         None => response,
     };
-    if let Err(failure) = finish(&mut lookup, &mut response) {
-        context.log_failure(&failure, &lookup);
-        response = error_document::page(&lookup, &failure, None);
+    if let Err(failure) = finish(&mut request, &mut response) {
+        context.log_failure(&failure, &request);
+        response = error_document::page(&request, &failure, None);
     }
-    if let Err(failure) = may_take_over(request, &response) {
-        context.log_failure(&failure, &lookup);
-        response = error_document::page(&lookup, &failure, None);
+    if let Err(failure) = may_take_over(received, &response) {
+        context.log_failure(&failure, &request);
+        response = error_document::page(&request, &failure, None);
     }
-    let limits = lookup.settings.core.range_limits();
-    let mut response = byterange::apply(&lookup.request, &limits, response);
+    let limits = request.settings.core.range_limits();
+    let mut response = byterange::apply(&request.received, &limits, response);
     // As in httpd the time that `Expires` and conditions are reckoned from (http_filters.c,
     // basic_http_header).
-    let start_s = request.start_us.div_euclid(1_000_000);
+    let start_s = received.start_us.div_euclid(1_000_000);
     response.date_s = Some(start_s);
-    let chosen = access_log::chosen(&lookup, &response);
+    let chosen = access_log::chosen(&request, &response);
     let reusable = match (ran.reusable, codings) {
-        (Some(source), Ok(codings)) if !lookup.is_personal() && response.is_whole_file() => {
-            Some(Reusable { source, codings, only_s: lookup.is_momentary().then_some(start_s) })
+        (Some(source), Ok(codings)) if !request.is_personal() && response.is_whole_file() => {
+            Some(Reusable { source, codings, only_s: request.is_momentary().then_some(start_s) })
         }
         _ => None,
     };
-    let settings = Some(lookup.settings.clone());
-    let logged = Logged { chosen, ..logged(lookup, request, ran.handler) };
+    let settings = Some(request.settings.clone());
+    let logged = Logged { chosen, ..logged(request, received, ran.handler) };
     Exchanged { response, reusable, settings, logged }
 }
 
 /// Whether a response that hands the stream over may do so: 101 to a client of HTTP/1.1, or a 2xx
 /// to CONNECT (RFC 9110 sections 7.8 and 9.3.6). After any other, the client would take what comes
 /// for responses. An error document can be such a one, as its status is another's.
-fn may_take_over(request: &Request, response: &Response) -> Result<(), Failure> {
-    let method = request.method();
+fn may_take_over(received: &ReceivedRequest, response: &Response) -> Result<(), Failure> {
+    let method = received.method();
     let allowed = match response.status.code() {
         _ if response.takes_over.is_none() => true,
-        101 => request.view().version() >= Version::Http11,
+        101 => received.view().version() >= Version::Http11,
         code => code / 100 == 2 && method == Some(Method::Connect),
     };
     if allowed {
@@ -198,20 +198,20 @@ struct Ran {
 }
 
 /// From the request line to a path; what needs no path is answered at once.
-async fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
-    names::prepare(lookup).await?;
-    let request = lookup.request.clone();
-    let framing = request.framing().map_err(Failure::from)?;
-    check_host(lookup)?;
-    take_host_of_target(lookup, &framing.target);
+async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Stop> {
+    names::prepare(request).await?;
+    let received = request.received.clone();
+    let framing = received.framing().map_err(Failure::from)?;
+    check_host(request)?;
+    take_host_of_target(request, &framing.target);
     // Until it is decoded, the path is the one that was sent.
-    lookup.path = framing.target.path().unwrap_or(b"*").to_vec();
-    phase::run(&lookup.site().phases.read, lookup).await?;
+    request.path = framing.target.path().unwrap_or(b"*").to_vec();
+    phase::run(&request.site().phases.read, request).await?;
     let raw_path = match framing.target {
         Target::Origin { path, .. } | Target::Absolute { path, .. } => path,
         Target::Asterisk => {
-            lookup.path = b"*".to_vec();
-            check_body(framing.body, lookup.settings.core.limit_request_body())?;
+            request.path = b"*".to_vec();
+            check_body(framing.body, request.settings.core.limit_request_body())?;
             // http_core.c, http_send_options: these are of no place, and so are methods.
             return Ok(Some(Response::new(Status::OK)));
         }
@@ -222,22 +222,23 @@ async fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
         }
     };
     let raw_path = message::path::without_leading_slashes(raw_path);
-    let Host { merge_slashes, encoded_slashes, .. } = *lookup.host;
-    lookup.path.clear();
+    let Host { merge_slashes, encoded_slashes, .. } = *request.host;
+    request.path.clear();
     let decoded =
-        message::path::decode_with(raw_path, &mut lookup.path, merge_slashes, encoded_slashes);
+        message::path::decode_with(raw_path, &mut request.path, merge_slashes, encoded_slashes);
     if let Err(bad) = decoded {
-        lookup.path.clear();
+        request.path.clear();
         let slashes = EncodedSlashes::On;
-        if message::path::decode_with(raw_path, &mut lookup.path, merge_slashes, slashes).is_err() {
-            lookup.path = raw_path.to_vec(); // for the log alone
+        if message::path::decode_with(raw_path, &mut request.path, merge_slashes, slashes).is_err()
+        {
+            request.path = raw_path.to_vec(); // for the log alone
         }
         return Err(bad_path(bad.status(), raw_path).into());
     }
-    if lookup.method == Some(Method::Trace) {
+    if request.method == Some(Method::Trace) {
         // Before access is checked, as in httpd (http_core.c, map_to_storage).
-        phase::translate(lookup).await?;
-        return trace(lookup, &request).map(Some).map_err(Stop::from);
+        phase::translate(request).await?;
+        return trace(request, &received).map(Some).map_err(Stop::from);
     }
     Ok(None)
 }
@@ -253,37 +254,37 @@ fn bad_path(status: Status, raw: &[u8]) -> Failure {
 }
 
 /// Find a handler, and run it.
-async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
-    let asked = lookup.path.clone();
-    let handler = look_up(lookup).await?;
+async fn run(request: &mut RequestContext<'_>, ran: &mut Ran) -> Result<Response, Stop> {
+    let asked = request.path.clone();
+    let handler = look_up(request).await?;
     ran.handler = Some(handler.name());
     ran.reusable = None;
     // What is limited to some methods is decided for this one alone; others get what GET gets.
-    if lookup.method.is_some_and(Method::is_get_or_head)
+    if request.method.is_some_and(Method::is_get_or_head)
         && let Some(source) = handler.clone().file()
-        && is_only_choice(lookup, &asked)
+        && is_only_choice(request, &asked)
     {
         ran.reusable = Some(source);
     }
-    if handler.may_be_planned() && is_only_choice(lookup, &asked) {
-        lookup.context.plans.borrow_mut().remember(lookup, &handler);
+    if handler.may_be_planned() && is_only_choice(request, &asked) {
+        request.context.plans.borrow_mut().remember(request, &handler);
     }
-    handler::run(handler, lookup).await
+    handler::run(handler, request).await
 }
 
 /// Look up, and choose a handler.
-async fn look_up(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> {
-    if lookup.purpose == Purpose::Redirected {
+async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
+    if request.purpose == Purpose::Redirected {
         // As internal_internal_redirect of http_request.c.
-        phase::run(&lookup.site().phases.read, lookup).await?;
+        phase::run(&request.site().phases.read, request).await?;
     }
-    phase::process(lookup).await?;
-    check_body(lookup.body(), lookup.settings.core.limit_request_body())?;
-    phase::resolve(lookup).await
+    phase::process(request).await?;
+    check_body(request.body(), request.settings.core.limit_request_body())?;
+    phase::resolve(request).await
 }
 
 /// Follow internal redirects, and find a page for a failure.
-async fn settle(lookup: &mut Lookup<'_>, stop: Stop, ran: &mut Ran) -> Response {
+async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut Ran) -> Response {
     let mut outcome: Result<Response, Stop> = Err(stop);
     let mut failed: Option<Failure> = None;
     loop {
@@ -297,35 +298,35 @@ async fn settle(lookup: &mut Lookup<'_>, stop: Stop, ran: &mut Ran) -> Response 
             }
             Err(Stop::Internal(path, query)) => {
                 let status = failed.as_ref().map_or(200, |failure| failure.status.code());
-                Ok(lookup.redirected(path, query, status, lookup.method))
+                Ok(request.redirected(path, query, status, request.method))
             }
             Err(Stop::Failure(mut failure)) => {
-                lookup.context.log_failure(&failure, lookup);
+                request.context.log_failure(&failure, request);
                 if let Some(always) = failure.always.take() {
-                    lookup.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
-                    lookup.always.push(always);
+                    request.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
+                    request.always.push(always);
                 }
                 match &failed {
                     // An error document that fails: the page of the first error mentions it.
                     Some(first) => {
-                        return error_document::page(lookup, first, Some(first.status));
+                        return error_document::page(request, first, Some(first.status));
                     }
-                    None => error_document::choose(lookup, &failure).inspect(|_| {
+                    None => error_document::choose(request, &failure).inspect(|_| {
                         failed = Some(failure);
                     }),
                 }
             }
         };
-        *lookup = match next {
+        *request = match next {
             Ok(next) if next.redirects <= next.host.internal_limits.0 => next,
             Ok(next) => {
                 let failure = too_many_redirects(next.host.internal_limits.0);
-                lookup.context.log_failure(&failure, lookup);
-                return error_document::page(lookup, &failure, None);
+                request.context.log_failure(&failure, request);
+                return error_document::page(request, &failure, None);
             }
             Err(response) => return *response,
         };
-        outcome = Box::pin(run(lookup, ran)).await;
+        outcome = Box::pin(run(request, ran)).await;
     }
 }
 
@@ -340,27 +341,27 @@ fn too_many_redirects(limit: u32) -> Failure {
 }
 
 /// What modules do to a response before it is sent.
-fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
+fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(), Failure> {
     if response.is_canned {
-        lookup.vary.take();
+        request.vary.take();
     } else {
-        response.fields.splice(0..0, lookup.fields.drain(..));
-        vary(lookup, response);
+        response.fields.splice(0..0, request.fields.drain(..));
+        vary(request, response);
     }
-    for hook in &lookup.site().phases.finish {
-        hook(lookup, response)?;
+    for hook in &request.site().phases.finish {
+        hook(request, response)?;
     }
-    vary(lookup, response);
-    response.lay_under(std::mem::take(&mut lookup.always));
-    compat::finish(lookup, response);
+    vary(request, response);
+    response.lay_under(std::mem::take(&mut request.always));
+    compat::finish(request, response);
     response.settle_late();
     response.join_vary();
     Ok(())
 }
 
 /// Name the fields that conditions have looked at, before those that a handler sets.
-fn vary(lookup: &Lookup<'_>, response: &mut Response) {
-    for name in lookup.vary.take() {
+fn vary(request: &RequestContext<'_>, response: &mut Response) {
+    for name in request.vary.take() {
         match response.get("Vary") {
             Some(_) => response.merge("Vary", &name),
             None => response.fields.insert(0, ("Vary".into(), name.into_bytes())),
@@ -370,49 +371,56 @@ fn vary(lookup: &Lookup<'_>, response: &mut Response) {
 
 /// `%R`. Files have none of httpd's default handler, which is restored when it is done
 /// (config.c, ap_invoke_handler).
-fn handler_name(lookup: &Lookup<'_>, ran: Option<&'static str>) -> Option<Cow<'static, str>> {
+fn handler_name(
+    request: &RequestContext<'_>,
+    ran: Option<&'static str>,
+) -> Option<Cow<'static, str>> {
     match ran {
         Some(handler::FILE) => {
-            let configured = handler::configured(lookup).ok().flatten();
+            let configured = handler::configured(request).ok().flatten();
             configured.map(|name| Cow::Owned(name.into_owned()))
         }
         // mod_dir leads to a folder's URL.
-        None if lookup.is_folder() && !lookup.path.ends_with(b"/") => {
+        None if request.is_folder() && !request.path.ends_with(b"/") => {
             Some(Cow::Borrowed("httpd/unix-directory"))
         }
         ran => ran.map(Cow::Borrowed),
     }
 }
 
-fn logged(lookup: Box<Lookup<'_>>, request: &Rc<Request>, handler: Option<&'static str>) -> Logged {
-    let phases = &lookup.site().phases;
+fn logged(
+    request: Box<RequestContext<'_>>,
+    received: &Rc<ReceivedRequest>,
+    handler: Option<&'static str>,
+) -> Logged {
+    let phases = &request.site().phases;
     Logged {
-        host: lookup.host.index,
-        method: lookup.method,
-        filename: lookup.logged_filename(),
-        handler: handler_name(&lookup, handler),
+        host: request.host.index,
+        method: request.method,
+        filename: request.logged_filename(),
+        handler: handler_name(&request, handler),
         is_file: handler == Some(handler::FILE),
-        client: lookup.client_ip,
-        lookups: lookup.settings.core.hostname_lookups(),
-        is_canonical: lookup.settings.core.use_canonical_name() == UseCanonicalName::On,
-        tracks_first_byte: phases.tracks_first_byte.iter().any(|tracks| tracks(&lookup.settings)),
+        client: request.client_ip,
+        lookups: request.settings.core.hostname_lookups(),
+        is_canonical: request.settings.core.use_canonical_name() == UseCanonicalName::On,
+        tracks_first_byte: phases.tracks_first_byte.iter().any(|tracks| tracks(&request.settings)),
         chosen: Vec::new(),
-        request: (!Rc::ptr_eq(&lookup.request, request)).then_some(lookup.request),
-        path: lookup.path,
-        query: lookup.query,
-        user: lookup.user,
-        env: lookup.env,
-        notes: lookup.notes,
-        first: lookup.original,
+        received: (!Rc::ptr_eq(&request.received, received)).then_some(request.received),
+        path: request.path,
+        query: request.query,
+        user: request.user,
+        env: request.env,
+        notes: request.notes,
+        first: request.original,
     }
 }
 
 /// `StrictHostCheck`: a request for a name that nobody has (vhost.c, ap_update_vhost_from_headers).
-fn check_host(lookup: &Lookup<'_>) -> Result<(), Failure> {
-    let Some(name) = lookup.request.host_name().filter(|_| lookup.host.strict_host_check) else {
+fn check_host(request: &RequestContext<'_>) -> Result<(), Failure> {
+    let Some(name) = request.received.host_name().filter(|_| request.host.strict_host_check) else {
         return Ok(());
     };
-    if lookup.host.answers_to(name) {
+    if request.host.answers_to(name) {
         return Ok(());
     }
     let name = String::from_utf8_lossy(name);
@@ -422,21 +430,21 @@ fn check_host(lookup: &Lookup<'_>) -> Result<(), Failure> {
 
 /// The host of an absolute URL takes the place of what the field says, for all who read that
 /// (RFC 9112 section 3.2.2; ap_update_vhost_from_headers of vhost.c).
-fn take_host_of_target(lookup: &mut Lookup<'_>, target: &Target<'_>) {
+fn take_host_of_target(request: &mut RequestContext<'_>, target: &Target<'_>) {
     let Target::Absolute { host, .. } = target else { return };
     let mut named = host.name.to_ascii_lowercase();
     if let Some(port) = host.port {
         named.extend_from_slice(format!(":{port}").as_bytes());
     }
-    let mut fields = fields::of_request(&lookup.request);
+    let mut fields = fields::of_request(&request.received);
     let Some(sent) = fields::get(&fields, "Host").filter(|sent| *sent != named) else { return };
     let [old, new] = [sent, &named[..]].map(String::from_utf8_lossy);
     let text = format!("Replacing host header '{old}' with host '{new}' given in the request uri");
-    lookup.log(Level::Debug, "core", Some(2417), &text);
+    request.log(Level::Debug, "core", Some(2417), &text);
     fields::set(&mut fields, "Host", named);
-    lookup.mark_personal();
-    if let Some(changed) = lookup.request.with_fields(&fields) {
-        lookup.request = Rc::new(changed);
+    request.mark_personal();
+    if let Some(changed) = request.received.with_fields(&fields) {
+        request.received = Rc::new(changed);
     }
 }
 
@@ -453,16 +461,16 @@ fn check_body(body: BodyLength, limit: u64) -> Result<(), Failure> {
 
 /// TRACE (RFC 9110 section 9.3.8), unless `TraceEnable` forbids it: the head comes back without
 /// what a script must not learn, which httpd sends, too (http_filters.c, ap_send_http_trace).
-fn trace(lookup: &Lookup<'_>, request: &Request) -> Result<Response, Failure> {
-    if lookup.host.trace == Trace::Off {
+fn trace(request: &RequestContext<'_>, received: &ReceivedRequest) -> Result<Response, Failure> {
+    if request.host.trace == Trace::Off {
         return Err(Failure::new(Status::METHOD_NOT_ALLOWED, "core", "TraceEnable is off"));
     }
-    if request.body() != BodyLength::None {
-        let path = String::from_utf8_lossy(&lookup.path);
+    if received.body() != BodyLength::None {
+        let path = String::from_utf8_lossy(&request.path);
         let text = format!("TRACE with body is not allowed for {path}");
         return Err(Failure::new(Status::CONTENT_TOO_LARGE, "http", text).id(1595));
     }
-    let view = request.view();
+    let view = received.view();
     let mut echo = view.request_line().to_vec();
     echo.extend_from_slice(b"\r\n");
     for (name, value) in view.fields() {
@@ -478,7 +486,7 @@ fn trace(lookup: &Lookup<'_>, request: &Request) -> Result<Response, Failure> {
 }
 
 /// Whether nothing but a change of this very file can change the answer.
-fn is_only_choice(lookup: &Lookup<'_>, asked: &[u8]) -> bool {
-    let mut knowing = lookup.site().phases.only_choice.iter();
-    lookup.path == asked || knowing.any(|is_only| is_only(lookup, asked))
+fn is_only_choice(request: &RequestContext<'_>, asked: &[u8]) -> bool {
+    let mut knowing = request.site().phases.only_choice.iter();
+    request.path == asked || knowing.any(|is_only| is_only(request, asked))
 }

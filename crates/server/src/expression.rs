@@ -3,11 +3,11 @@
 
 use crate::large_future::boxed;
 use crate::log::sink::local_time;
-use crate::lookup::{Lookup, Purpose};
 use crate::names;
 use crate::phase;
 use crate::question;
 use crate::representation::parse_http_date;
+use crate::request_context::{Purpose, RequestContext};
 use crate::response::Response;
 use crate::waiting::NowOrLater;
 pub(crate) use expr::Mode;
@@ -61,37 +61,37 @@ impl Expression {
     /// Whether it holds. Fields of the request that it looks at are named in `Vary`.
     pub(crate) fn holds<'l>(
         &'l self,
-        lookup: &'l Lookup<'_>,
+        request: &'l RequestContext<'_>,
         response: Option<&'l Response>,
     ) -> NowOrLater<'l, Result<bool, String>> {
         if self.may_wait() {
             return NowOrLater::later(async move {
-                self.holds_with(lookup, response, &mut Matches::default()).await
+                self.holds_with(request, response, &mut Matches::default()).await
             });
         }
         let looked_up = LookedUp::default();
-        NowOrLater::Now(self.eval(lookup, response, &looked_up, &mut Matches::default()))
+        NowOrLater::Now(self.eval(request, response, &looked_up, &mut Matches::default()))
     }
 
     /// The same for whoever cannot wait: the thread itself does (`question::here`).
     pub(crate) fn holds_here(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         response: Option<&Response>,
     ) -> Result<bool, String> {
         let mut matches = Matches::default();
-        let holds = self.holds_with(lookup, response, &mut matches);
-        question::here(lookup, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
+        let holds = self.holds_with(request, response, &mut matches);
+        question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
     }
 
     /// The same; what `$1` and the like stand for stays in `matches`.
     pub(crate) fn holds_with_here(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         matches: &mut Matches,
     ) -> Result<bool, String> {
-        let holds = self.holds_with(lookup, None, matches);
-        question::here(lookup, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
+        let holds = self.holds_with(request, None, matches);
+        question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
     }
 
     /// Whether it holds; what `$1` and the like stand for stays in `matches`.
@@ -101,18 +101,18 @@ impl Expression {
     /// effect that could be seen, and its URLs are looked up once each.
     pub(crate) async fn holds_with(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         response: Option<&Response>,
         matches: &mut Matches,
     ) -> Result<bool, String> {
         let mut looked_up = LookedUp::default();
         loop {
-            let holds = self.eval(lookup, response, &looked_up, matches);
+            let holds = self.eval(request, response, &looked_up, matches);
             let Some(url) = looked_up.wanted.take() else { return holds };
             if looked_up.found.len() >= LOOKED_UP_MAX {
                 return Err(format!("it looks up more than {LOOKED_UP_MAX} URLs"));
             }
-            let is_there = boxed(|| is_there(lookup, &url)).await;
+            let is_there = boxed(|| is_there(request, &url)).await;
             looked_up.found.push((url, is_there));
             *matches = Matches::default();
         }
@@ -121,15 +121,15 @@ impl Expression {
     /// Whether it holds, if all URLs that it looks up are known.
     fn eval(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         response: Option<&Response>,
         looked_up: &LookedUp,
         matches: &mut Matches,
     ) -> Result<bool, String> {
         if !self.0.is_constant() {
-            lookup.mark_personal();
+            request.mark_personal();
         }
-        let asked = Asked::new(lookup, response, looked_up);
+        let asked = Asked::new(request, response, looked_up);
         let holds = self.0.eval(&asked, matches);
         if !looked_up.is_wanting() {
             asked.keep_vary();
@@ -139,8 +139,8 @@ impl Expression {
 }
 
 /// Whether a URL leads to something.
-async fn is_there(lookup: &Lookup<'_>, url: &[u8]) -> bool {
-    phase::look_up(lookup, url, None).await.is_ok_and(|found| {
+async fn is_there(request: &RequestContext<'_>, url: &[u8]) -> bool {
+    phase::look_up(request, url, None).await.is_ok_and(|found| {
         found.found.is_ok() || matches!(crate::handler::configured(&found), Ok(Some(_)))
     })
 }
@@ -197,24 +197,24 @@ impl Text {
     /// The text for a request.
     pub(crate) fn value(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         response: Option<&Response>,
     ) -> Result<Vec<u8>, String> {
-        self.eval(lookup, response, &mut Matches::default())
+        self.eval(request, response, &mut Matches::default())
     }
 
     /// The same; `$1` and the like stand for what a condition before it has found.
     pub(crate) fn value_with(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         matches: &mut Matches,
     ) -> Result<Vec<u8>, String> {
-        self.eval(lookup, None, matches)
+        self.eval(request, None, matches)
     }
 
     fn eval(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         response: Option<&Response>,
         matches: &mut Matches,
     ) -> Result<Vec<u8>, String> {
@@ -222,11 +222,11 @@ impl Text {
             return Ok(constant.to_vec());
         }
         if !self.0.is_constant() {
-            lookup.mark_personal();
+            request.mark_personal();
         }
         // Texts look no URLs up, and name no fields for `Vary`.
         let looked_up = LookedUp::default();
-        let asked = Asked::new(lookup, response, &looked_up);
+        let asked = Asked::new(request, response, &looked_up);
         let value = self.0.eval(&asked, matches);
         value.map(Cow::into_owned).map_err(|error| error.to_string())
     }
@@ -234,7 +234,7 @@ impl Text {
 
 /// A request and what is known of its response, as an expression sees them.
 struct Asked<'e, 'a> {
-    lookup: &'e Lookup<'a>,
+    request: &'e RequestContext<'a>,
     response: Option<&'e Response>,
     looked_up: &'e LookedUp,
     /// Fields that were looked at, for `Vary`.
@@ -243,18 +243,18 @@ struct Asked<'e, 'a> {
 
 impl<'e, 'a> Asked<'e, 'a> {
     fn new(
-        lookup: &'e Lookup<'a>,
+        request: &'e RequestContext<'a>,
         response: Option<&'e Response>,
         looked_up: &'e LookedUp,
     ) -> Self {
-        Self { lookup, response, looked_up, vary: RefCell::default() }
+        Self { request, response, looked_up, vary: RefCell::default() }
     }
 
     /// The names that were looked at go to the request, from where they get into the response.
     fn keep_vary(&self) {
         let names = self.vary.take();
         if !names.is_empty() {
-            self.lookup.vary.borrow_mut().extend(names);
+            self.request.vary.borrow_mut().extend(names);
         }
     }
 }
@@ -269,56 +269,56 @@ fn on_off(on: bool) -> Option<Cow<'static, [u8]>> {
 
 impl Facts for Asked<'_, '_> {
     fn variable(&self, variable: Variable) -> Option<Cow<'_, [u8]>> {
-        let Lookup { request, host, settings, .. } = self.lookup;
-        let lookup = self.lookup;
-        let view = request.view();
+        let RequestContext { received, host, settings, .. } = self.request;
+        let request = self.request;
+        let view = received.view();
         match variable {
-            Variable::RequestMethod => Some(method(lookup)),
-            Variable::RequestScheme => Some(Cow::Borrowed(lookup.scheme().as_bytes())),
-            Variable::RequestUri => Some(Cow::Borrowed(&lookup.path)),
-            Variable::RequestFilename => Some(Cow::Owned(lookup.filename())),
-            Variable::RemoteHost => text(lookup.client_name()),
-            Variable::RemoteAddr => text(lookup.client().to_string()),
+            Variable::RequestMethod => Some(method(request)),
+            Variable::RequestScheme => Some(Cow::Borrowed(request.scheme().as_bytes())),
+            Variable::RequestUri => Some(Cow::Borrowed(&request.path)),
+            Variable::RequestFilename => Some(Cow::Owned(request.filename())),
+            Variable::RemoteHost => text(request.client_name()),
+            Variable::RemoteAddr => text(request.client().to_string()),
             Variable::RemoteIdent | Variable::RequestLogId | Variable::ConnLogId => None,
-            Variable::RemoteUser => lookup.user.as_deref().map(Cow::Borrowed),
+            Variable::RemoteUser => request.user.as_deref().map(Cow::Borrowed),
             Variable::ServerAdmin => host.server_admin.clone().and_then(text),
-            Variable::ServerName => text(lookup.server_name()),
-            Variable::ServerPort => text(lookup.server_port().to_string()),
+            Variable::ServerName => text(request.server_name()),
+            Variable::ServerPort => text(request.server_port().to_string()),
             Variable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
-            Variable::PathInfo => Some(Cow::Borrowed(&lookup.path_info)),
-            Variable::QueryString => lookup.query.as_deref().map(Cow::Borrowed),
-            Variable::IsSubreq => text((lookup.purpose == Purpose::Sub).to_string()),
-            Variable::DocumentRoot => Some(Cow::Owned(document_root(lookup))),
+            Variable::PathInfo => Some(Cow::Borrowed(&request.path_info)),
+            Variable::QueryString => request.query.as_deref().map(Cow::Borrowed),
+            Variable::IsSubreq => text((request.purpose == Purpose::Sub).to_string()),
+            Variable::DocumentRoot => Some(Cow::Owned(document_root(request))),
             Variable::ContextDocumentRoot => {
-                let root = lookup.mapped.context_root.clone();
-                Some(Cow::Owned(root.unwrap_or_else(|| document_root(lookup))))
+                let root = request.mapped.context_root.clone();
+                Some(Cow::Owned(root.unwrap_or_else(|| document_root(request))))
             }
-            Variable::ContextPrefix => Some(Cow::Borrowed(&lookup.mapped.prefix)),
-            Variable::AuthType => lookup.auth_type.and_then(text),
+            Variable::ContextPrefix => Some(Cow::Borrowed(&request.mapped.prefix)),
+            Variable::AuthType => request.auth_type.and_then(text),
             Variable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
             Variable::ContentType => match self.response {
                 Some(response) => response.content_type.clone().and_then(text),
-                None => lookup.content_type.clone().and_then(text),
+                None => request.content_type.clone().and_then(text),
             },
             Variable::Handler => {
-                let name = crate::handler::configured(lookup).ok().flatten();
+                let name = crate::handler::configured(request).ok().flatten();
                 name.and_then(|name| text(name.into_owned()))
             }
-            Variable::ScriptUser | Variable::ScriptGroup => owner(lookup, variable),
+            Variable::ScriptUser | Variable::ScriptGroup => owner(request, variable),
             Variable::DocumentUri => {
-                lookup.env.get("DOCUMENT_URI").or(Some(&lookup.path)).map(Cow::Borrowed)
+                request.env.get("DOCUMENT_URI").or(Some(&request.path)).map(Cow::Borrowed)
             }
             Variable::RequestStatus => {
                 let status = self.response.map_or(Status::OK, |response| response.status);
                 text(status.code().to_string())
             }
-            Variable::RemotePort => text(request.other_end().port().to_string()),
+            Variable::RemotePort => text(received.other_end().port().to_string()),
             Variable::Https | Variable::Http2 => on_off(false),
-            Variable::Ipv6 => on_off(request.other_end().ip().to_canonical().is_ipv6()),
-            Variable::ConnRemoteAddr => text(request.other_end().ip().to_canonical().to_string()),
+            Variable::Ipv6 => on_off(received.other_end().ip().to_canonical().is_ipv6()),
+            Variable::ConnRemoteAddr => text(received.other_end().ip().to_canonical().to_string()),
             Variable::ServerSoftware => {
                 let _ = settings;
-                text(crate::identity::banner(lookup.site().tokens))
+                text(crate::identity::banner(request.site().tokens))
             }
             Variable::HealthCheckBody => None,
         }
@@ -326,7 +326,7 @@ impl Facts for Asked<'_, '_> {
 
     fn request_field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
         let lines: Vec<&[u8]> = {
-            let view = self.lookup.request.view();
+            let view = self.request.received.view();
             let wanted = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);
             view.fields().filter(wanted).map(|field| field.1).collect()
         };
@@ -340,16 +340,16 @@ impl Facts for Asked<'_, '_> {
         let name = std::str::from_utf8(name).ok()?;
         let is_it = |field: &&crate::response::Field| field.0.eq_ignore_ascii_case(name);
         let usual = self.response.and_then(|response| response.fields.iter().find(is_it));
-        let field = usual.or_else(|| self.lookup.always.iter().find(is_it))?;
+        let field = usual.or_else(|| self.request.always.iter().find(is_it))?;
         Some(Cow::Borrowed(&field.1))
     }
 
     fn env(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
-        self.lookup.env.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
+        self.request.env.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
     }
 
     fn note(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
-        self.lookup.notes.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
+        self.request.notes.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
     }
 
     fn os_env(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
@@ -388,7 +388,7 @@ impl Facts for Asked<'_, '_> {
     }
 
     fn is_reachable_url(&self, url: &[u8]) -> bool {
-        let is_own = self.lookup.purpose == Purpose::Sub && self.lookup.path == url;
+        let is_own = self.request.purpose == Purpose::Sub && self.request.path == url;
         !is_own && self.looked_up.leads(url)
     }
 
@@ -398,7 +398,7 @@ impl Facts for Asked<'_, '_> {
     }
 
     fn client_ip(&self) -> Option<IpAddr> {
-        Some(self.lookup.client())
+        Some(self.request.client())
     }
 
     fn now(&self) -> LocalTime {
@@ -418,26 +418,26 @@ impl Facts for Asked<'_, '_> {
 }
 
 /// What an error document or a look-up asks for is a GET, whatever the client has sent.
-pub(crate) fn method(lookup: &Lookup<'_>) -> Cow<'static, [u8]> {
-    match (lookup.purpose, lookup.method) {
+pub(crate) fn method(request: &RequestContext<'_>) -> Cow<'static, [u8]> {
+    match (request.purpose, request.method) {
         (Purpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
         (Purpose::Sub | Purpose::Redirected, Some(method)) => {
             Cow::Borrowed(method.as_str().as_bytes())
         }
-        _ => Cow::Owned(lookup.request.view().method().to_vec()),
+        _ => Cow::Owned(request.received.view().method().to_vec()),
     }
 }
 
 /// The document root of a request (core.c, ap_document_root).
-pub(crate) fn document_root(lookup: &Lookup<'_>) -> Vec<u8> {
-    let own = lookup.mapped.document_root.clone();
-    own.unwrap_or_else(|| lookup.host.root.path_bytes().to_vec())
+pub(crate) fn document_root(request: &RequestContext<'_>) -> Vec<u8> {
+    let own = request.mapped.document_root.clone();
+    own.unwrap_or_else(|| request.host.root.path_bytes().to_vec())
 }
 
 /// The name of the user or the group that owns the file.
-fn owner(lookup: &Lookup<'_>, variable: Variable) -> Option<Cow<'static, [u8]>> {
+fn owner(request: &RequestContext<'_>, variable: Variable) -> Option<Cow<'static, [u8]>> {
     // A handler may have taken the file, or had no need to open it.
-    let status = lookup.found.as_ref().map(|entry| entry.status).ok().or(lookup.status)?;
+    let status = request.found.as_ref().map(|entry| entry.status).ok().or(request.status)?;
     match variable {
         Variable::ScriptUser => text(runtime::process::user_by_id(status.uid)?.name),
         _ => None,

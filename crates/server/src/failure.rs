@@ -2,7 +2,7 @@
 //! redirect of the client is one, too: it has a page, and `ErrorDocument` may replace that.
 
 use crate::log::level::Level;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::response::Field;
 use message::Status;
 use message::escape::html_escape;
@@ -171,7 +171,7 @@ impl Failure {
     }
 }
 
-impl Lookup<'_> {
+impl RequestContext<'_> {
     /// Log something about this request.
     pub(crate) fn log(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
         let failure = Failure::at(level, module, id, text);

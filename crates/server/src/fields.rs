@@ -1,13 +1,13 @@
 //! Lists of fields with the operations of httpd's apr_table: names compare without regard to case,
 //! and the spelling of the first one stays.
 
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::response::Field;
 use message::RequestHead;
 use std::borrow::Cow;
 
 /// The fields of a request. `RequestHeader add` makes lines of one name that stay apart.
-pub(crate) fn of_request(request: &Request) -> Vec<Field> {
+pub(crate) fn of_request(request: &ReceivedRequest) -> Vec<Field> {
     if !request.is_changed() {
         return of_head(&request.view());
     }

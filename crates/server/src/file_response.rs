@@ -4,10 +4,10 @@
 use crate::byterange;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::phase::Stop;
+use crate::received_request::ReceivedRequest;
 use crate::representation::{Representation, parse_http_date};
-use crate::request::Request;
+use crate::request_context::RequestContext;
 use crate::response::{Body, Field, Piece, Response};
 use crate::waiting::{NowOrLater, Waiting};
 use message::condition::{Conditions, Outcome, Validators, evaluate};
@@ -32,15 +32,18 @@ impl Handler for Representation {
         }
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        let conditions = conditions(lookup);
-        let response = respond(&lookup.request, lookup.method, &self, &conditions);
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        let conditions = conditions(request);
+        let response = respond(&request.received, request.method, &self, &conditions);
         NowOrLater::Now(response.map_err(Stop::from))
     }
 }
 
 /// Answer with a file that was found before.
-pub(crate) fn from_file(request: &Request, source: &Rc<Representation>) -> Result<Response, Stop> {
+pub(crate) fn from_file(
+    request: &ReceivedRequest,
+    source: &Rc<Representation>,
+) -> Result<Response, Stop> {
     let conditions = sent_conditions(request);
     let whole = respond(request, request.method(), source, &conditions)?;
     Ok(byterange::apply(request, &source.settings.core.range_limits(), whole))
@@ -48,7 +51,7 @@ pub(crate) fn from_file(request: &Request, source: &Rc<Representation>) -> Resul
 
 /// Answer with a whole file, or say why not.
 pub(crate) fn respond(
-    request: &Request,
+    request: &ReceivedRequest,
     method: Option<Method>,
     source: &Rc<Representation>,
     conditions: &Conditions<'_>,
@@ -68,7 +71,7 @@ pub(crate) fn respond(
 
 /// A file takes GET, HEAD and, as httpd does, POST like GET.
 pub(crate) fn method_for_file(
-    request: &Request,
+    request: &ReceivedRequest,
     method: Option<Method>,
 ) -> Result<Method, Failure> {
     match method {
@@ -87,16 +90,16 @@ pub(crate) fn method_for_file(
 
 /// The conditions of a request for what answers it. They are not about an error document: to httpd
 /// that has no copy at the client (`r->no_local_copy`, ap_die_r of http_request.c).
-pub(crate) fn conditions<'l>(lookup: &'l Lookup<'_>) -> Conditions<'l> {
-    match lookup.is_error_document {
+pub(crate) fn conditions<'l>(request: &'l RequestContext<'_>) -> Conditions<'l> {
+    match request.is_error_document {
         true => Conditions::default(),
-        false => sent_conditions(&lookup.request),
+        false => sent_conditions(&request.received),
     }
 }
 
 /// A date of `If-Modified-Since` that is yet to come says nothing (RFC 9110 section 13.1.3 leaves
 /// that open; ap_condition_if_modified_since does the same).
-pub(crate) fn sent_conditions(request: &Request) -> Conditions<'_> {
+pub(crate) fn sent_conditions(request: &ReceivedRequest) -> Conditions<'_> {
     let view = request.view();
     let now_s = request.start_us.div_euclid(1_000_000);
     let date = |name| view.get(name).and_then(parse_http_date);

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged};
 use crate::failure::Failure;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::response::Response;
 use message::Status;
 use std::future::{Future, poll_fn};
@@ -15,7 +15,7 @@ use std::task::Poll;
 pub(crate) async fn guarded(
     context: &Context,
     host: usize,
-    request: &Request,
+    request: &ReceivedRequest,
     mut exchange: Pin<&mut impl Future<Output = Exchanged>>,
 ) -> Exchanged {
     let caught = poll_fn(|task| {

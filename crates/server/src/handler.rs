@@ -2,10 +2,10 @@
 //! Each belongs to a module.
 
 use crate::large_future::boxed;
-use crate::lookup::Lookup;
 use crate::names;
 use crate::phase::Stop;
 use crate::representation::Representation;
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::waiting::{NowOrLater, Waiting};
 use message::{Method, Status};
@@ -40,7 +40,7 @@ pub(crate) trait Handler {
     }
 
     /// Answer. This is asked once for a request.
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response>;
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response>;
 }
 
 /// An answer that was put together when it was chosen, and the handler that it is from.
@@ -61,7 +61,7 @@ impl Handler for Made {
         self.name
     }
 
-    fn respond<'l>(self: Rc<Self>, _: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+    fn respond<'l>(self: Rc<Self>, _: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
         NowOrLater::Now(Ok(self.response.take().unwrap_or_else(|| Response::new(Status::OK))))
     }
 }
@@ -72,58 +72,60 @@ pub(crate) const FILE: &str = "default-handler";
 /// The handler that is configured for a place: chosen by a module during the look-up, else
 /// `SetHandler`, else `AddHandler` for the name of the file, else that of a `ScriptAlias`. As in
 /// httpd `SetHandler none` only takes back an outer `SetHandler` (core.c, core_override_type).
-pub(crate) fn configured<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
-    if let Some(handler) = &lookup.handler {
+pub(crate) fn configured<'l>(
+    request: &'l RequestContext<'_>,
+) -> Result<Option<Cow<'l, str>>, Stop> {
+    if let Some(handler) = &request.handler {
         return Ok(Some(Cow::Borrowed(handler)));
     }
-    if let Some(Some(handler)) = lookup.settings.core.handler_name(lookup)? {
+    if let Some(Some(handler)) = request.settings.core.handler_name(request)? {
         return Ok(Some(handler));
     }
-    if !lookup.is_folder() {
-        let mime = lookup.metadata(lookup.mime_name());
+    if !request.is_folder() {
+        let mime = request.metadata(request.mime_name());
         if let Some(name) = mime.handler {
             return Ok(Some(Cow::Owned(name.to_owned())));
         }
     }
-    Ok(lookup.mapped.handler.map(Cow::Borrowed))
+    Ok(request.mapped.handler.map(Cow::Borrowed))
 }
 
 /// The handler that answers: the configured one, else the media type without its parameters stands
 /// for one (config.c, ap_invoke_handler).
-pub(crate) fn effective<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
-    if let Some(handler) = configured(lookup)? {
+pub(crate) fn effective<'l>(request: &'l RequestContext<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
+    if let Some(handler) = configured(request)? {
         return Ok(Some(handler));
     }
-    if lookup.is_folder() {
+    if request.is_folder() {
         return Ok(Some(Cow::Borrowed("httpd/unix-directory")));
     }
     let bare = |text: &str| {
         let end = text.find([';', ' ', '\t']).unwrap_or(text.len());
         Cow::Owned(text[..end].to_owned())
     };
-    if let Some(chosen) = &lookup.content_type {
+    if let Some(chosen) = &request.content_type {
         return Ok(Some(bare(chosen)));
     }
-    let mime = lookup.metadata(lookup.mime_name());
+    let mime = request.metadata(request.mime_name());
     Ok(mime.content_type.map(bare))
 }
 
 /// Have a handler answer.
 pub(crate) async fn run(
     handler: Rc<dyn Handler>,
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
 ) -> Result<Response, Stop> {
     let is_script = handler.is_script();
-    if lookup.method == Some(Method::Options) && !is_script {
+    if request.method == Some(Method::Options) && !is_script {
         let mut response = handler.options();
-        response.set("Allow", lookup.host.methods());
+        response.set("Allow", request.host.methods());
         return Ok(response);
     }
-    if is_script && names::are_for_scripts(lookup) {
-        boxed(|| names::find_for_script(lookup)).await;
+    if is_script && names::are_for_scripts(request) {
+        boxed(|| names::find_for_script(request)).await;
     }
     // Only what is waited for becomes part of the caller's future: a response is large.
-    match handler.respond(lookup) {
+    match handler.respond(request) {
         NowOrLater::Now(outcome) => outcome,
         NowOrLater::Later(outcome) => outcome.await,
     }

@@ -4,7 +4,7 @@
 
 use crate::accounting::Spent;
 use crate::context::Context;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::slots::{Place, Slot, Slots};
 use runtime::clock;
 use scoreboard::Cause;
@@ -25,7 +25,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    pub(crate) fn new(slot: Slot, request: &Request) -> Self {
+    pub(crate) fn new(slot: Slot, request: &ReceivedRequest) -> Self {
         let spent = request.spent.clone();
         spent.hold(slot.place());
         let place = slot.place();
@@ -33,7 +33,7 @@ impl Held {
     }
 
     /// Of a request that needs no slot of these.
-    pub(crate) fn beside(slots: &Rc<Slots>, request: &Request) -> Self {
+    pub(crate) fn beside(slots: &Rc<Slots>, request: &ReceivedRequest) -> Self {
         Self::at(None, Some(slots.place()), request.start_ns, request.spent.clone())
     }
 
@@ -73,7 +73,7 @@ impl Held {
     }
 
     /// Take a slot again, after everybody who came earlier, if it was given back.
-    pub(crate) async fn regain(&self, context: &Context, host: usize, request: &Request) {
+    pub(crate) async fn regain(&self, context: &Context, host: usize, request: &ReceivedRequest) {
         if self.slot.borrow().is_some() {
             return;
         }

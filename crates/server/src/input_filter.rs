@@ -1,6 +1,6 @@
 //! Filters of request bodies: what a body passes on its way to a program.
 
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use message::Refusal;
 
 /// A filter at work on one body.
@@ -25,9 +25,9 @@ pub(crate) trait InputFilter {
 }
 
 /// The filter that the body of a request has to pass, if one has to.
-pub(crate) type ChooseInput = fn(&Lookup<'_>) -> Option<Box<dyn InputFilter>>;
+pub(crate) type ChooseInput = fn(&RequestContext<'_>) -> Option<Box<dyn InputFilter>>;
 
 /// The filter that the body of this request has to pass, if one has to.
-pub(crate) fn of(lookup: &Lookup<'_>) -> Option<Box<dyn InputFilter>> {
-    lookup.site().phases.input.and_then(|choose| choose(lookup))
+pub(crate) fn of(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
+    request.site().phases.input.and_then(|choose| choose(request))
 }

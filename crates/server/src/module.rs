@@ -2,11 +2,11 @@
 //! of all modules stands in `modules/mod.rs`; here nobody knows one from another.
 
 use crate::input_filter::ChooseInput;
-use crate::lookup::Lookup;
 use crate::metadata::Naming;
 use crate::phase::{
     Content, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve, Translate,
 };
+use crate::request_context::RequestContext;
 use crate::server::Server;
 use crate::site::Site;
 use crate::site::builder::Builder;
@@ -121,7 +121,7 @@ pub(crate) struct Hooks {
     /// Whether a request may take the fast path.
     pub(crate) plain: Option<Plain>,
     /// Whether `Satisfy Any` holds: one of access and user is enough.
-    pub(crate) satisfies_any: Option<fn(&Lookup<'_>) -> bool>,
+    pub(crate) satisfies_any: Option<fn(&RequestContext<'_>) -> bool>,
     /// Who may see it, as far as settings alone tell: without it, a module with one of the five
     /// hooks above is asked about each file of a listing.
     pub(crate) open_to: Option<OpenTo>,

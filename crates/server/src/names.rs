@@ -3,9 +3,9 @@
 //! with the connection. Which names are trusted with access is not decided here.
 
 use crate::context::Context;
-use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
+use crate::request_context::RequestContext;
 use crate::site::host::UseCanonicalName;
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -99,12 +99,12 @@ impl Names {
     /// Have it looked up before the hooks of a request.
     async fn ask(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         end: End,
         lookups: HostnameLookups,
     ) -> Result<(), Stop> {
         if let Some(question) = self.question(end, lookups) {
-            self.keep_answer(end, &question::ask_for_all(lookup, question).await?);
+            self.keep_answer(end, &question::ask_for_all(request, question).await?);
         }
         Ok(())
     }
@@ -120,31 +120,31 @@ pub(crate) fn will_be_looked_at() {
 }
 
 /// Whether scripts are told the name of the client (`REMOTE_HOST`).
-pub(crate) fn are_for_scripts(lookup: &Lookup<'_>) -> bool {
-    lookup.settings.core.hostname_lookups() != HostnameLookups::Off
+pub(crate) fn are_for_scripts(request: &RequestContext<'_>) -> bool {
+    request.settings.core.hostname_lookups() != HostnameLookups::Off
 }
 
 /// Find that name.
-pub(crate) async fn find_for_script(lookup: &Lookup<'_>) {
-    let lookups = lookup.settings.core.hostname_lookups();
-    lookup.request.names.find(lookup.context, End::Client(lookup.client()), lookups).await;
+pub(crate) async fn find_for_script(request: &RequestContext<'_>) {
+    let lookups = request.settings.core.hostname_lookups();
+    request.received.names.find(request.context, End::Client(request.client()), lookups).await;
 }
 
 /// Find the names that hooks and texts may look at under the present settings of a request.
 ///
 /// # Errors
 /// As [`question::elsewhere`].
-pub(crate) async fn prepare(lookup: &Lookup<'_>) -> Result<(), Stop> {
-    let core = &lookup.settings.core;
+pub(crate) async fn prepare(request: &RequestContext<'_>) -> Result<(), Stop> {
+    let core = &request.settings.core;
     let (lookups, canonical) = (core.hostname_lookups(), core.use_canonical_name());
-    let names = &lookup.request.names;
+    let names = &request.received.names;
     if canonical == UseCanonicalName::Dns {
-        lookup.mark_personal();
-        let local = End::Local(lookup.request.local_ip());
-        names.ask(lookup, local, HostnameLookups::On).await?;
+        request.mark_personal();
+        let local = End::Local(request.received.local_ip());
+        names.ask(request, local, HostnameLookups::On).await?;
     }
     if lookups != HostnameLookups::Off && LOOKED_AT.load(Ordering::Relaxed) {
-        names.ask(lookup, End::Client(lookup.client()), lookups).await?;
+        names.ask(request, End::Client(request.client()), lookups).await?;
     }
     Ok(())
 }

@@ -1,23 +1,23 @@
 //! What the server calls itself: in URLs that it sends, to scripts and in logs
 //! (`UseCanonicalName`, `UseCanonicalPhysicalPort`).
 
-use crate::lookup::Lookup;
 use crate::names::End;
+use crate::request_context::RequestContext;
 use crate::site::host::UseCanonicalName;
 
-impl Lookup<'_> {
+impl RequestContext<'_> {
     /// `%V`, and the name in absolute URLs (UseCanonicalName).
     pub(crate) fn server_name(&self) -> String {
         let canonical = self.host.name().map(str::to_owned);
-        let local = || self.request.local_ip().to_string();
+        let local = || self.received.local_ip().to_string();
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::On => canonical.unwrap_or_else(local),
             UseCanonicalName::Dns => {
-                let name = self.request.names.get(End::Local(self.request.local_ip()));
+                let name = self.received.names.get(End::Local(self.received.local_ip()));
                 name.map(|name| name.to_string()).or(canonical).unwrap_or_else(local)
             }
             UseCanonicalName::Off => self
-                .request
+                .received
                 .host_name()
                 // vhost.c, fix_hostname_non_v6: a name is in lower case from there on.
                 .map(|name| String::from_utf8_lossy(name).to_ascii_lowercase())
@@ -46,9 +46,9 @@ impl Lookup<'_> {
             Some(name) => name.port,
             None => self.host.addresses.first().and_then(|address| address.port),
         };
-        let local = self.request.local.port();
-        let asked = self.request.host_port();
-        let has_host = self.request.host_name().is_some();
+        let local = self.received.local.port();
+        let asked = self.received.host_port();
+        let has_host = self.received.host_name().is_some();
         let physical = self.settings.core.use_canonical_physical_port().then_some(local);
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::Off | UseCanonicalName::Dns if has_host => {

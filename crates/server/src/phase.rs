@@ -1,15 +1,15 @@
 //! The phases of a request, in httpd's order: read, translate, walk, header, admit, type, fixup.
-//! Each
-//! runs the hooks of the modules that have one; what they find out stands in the [`Lookup`].
+//! Each runs the hooks of the modules that have one; what they find out stands in the
+//! [`RequestContext`].
 
 use crate::content_coding::{Coding, Uncertain};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::input_filter::ChooseInput;
-use crate::lookup::{Lookup, Place, Purpose};
 use crate::metadata::Naming;
 use crate::question;
+use crate::request_context::{Place, Purpose, RequestContext};
 use crate::response::Response;
 use crate::server::Server;
 use crate::site::host::Host;
@@ -41,11 +41,11 @@ impl From<Failure> for Stop {
 /// stands in the list of its phase.
 pub(crate) enum Hook<T = ()> {
     /// It has all it needs.
-    Now(fn(&mut Lookup<'_>) -> Result<T, Stop>),
+    Now(fn(&mut RequestContext<'_>) -> Result<T, Stop>),
     /// It may have to wait (for a password, for DNS, for another look-up): a future that borrows
     /// the request, or the result where there is nothing to wait for, which then costs no more
     /// than that of the other kind.
-    Waits(for<'l, 'a> fn(&'l mut Lookup<'a>) -> Waiting<'l, T>),
+    Waits(for<'l, 'a> fn(&'l mut RequestContext<'a>) -> Waiting<'l, T>),
 }
 
 /// A list of hooks is copied for each configuration.
@@ -58,10 +58,10 @@ impl<T> Clone for Hook<T> {
 impl<T> Copy for Hook<T> {}
 
 impl<T> Hook<T> {
-    fn call<'l>(self, lookup: &'l mut Lookup<'_>) -> Waiting<'l, T> {
+    fn call<'l>(self, request: &'l mut RequestContext<'_>) -> Waiting<'l, T> {
         match self {
-            Self::Now(hook) => NowOrLater::Now(hook(lookup)),
-            Self::Waits(hook) => hook(lookup),
+            Self::Now(hook) => NowOrLater::Now(hook(request)),
+            Self::Waits(hook) => hook(request),
         }
     }
 }
@@ -86,10 +86,11 @@ pub(crate) type Resolve = Hook<Option<Rc<dyn Handler>>>;
 
 /// A hook that changes a response before it is sent. None of them waits: a condition that looks a
 /// URL up has the thread itself wait (`question::here`), for what is nearly always known by then.
-pub(crate) type Finish = fn(&mut Lookup<'_>, &mut Response) -> Result<(), Failure>;
+pub(crate) type Finish = fn(&mut RequestContext<'_>, &mut Response) -> Result<(), Failure>;
 
 /// What changes the content of a response, and may wait for it.
-pub(crate) type Filter = for<'l, 'a> fn(&'l Lookup<'a>, Response) -> NowOrLater<'l, Response>;
+pub(crate) type Filter =
+    for<'l, 'a> fn(&'l RequestContext<'a>, Response) -> NowOrLater<'l, Response>;
 
 /// Whether a prepared response may answer a request, as far as a module goes.
 pub(crate) type Plain = fn(&Seen<'_>) -> bool;
@@ -107,7 +108,7 @@ pub(crate) struct Seen<'s> {
 
 /// Tells the codings of which a response gets one by `Accept-Encoding` alone; an error where more
 /// than that decides.
-pub(crate) type Codings = fn(&Lookup<'_>, &Response) -> Result<Vec<Coding>, Uncertain>;
+pub(crate) type Codings = fn(&RequestContext<'_>, &Response) -> Result<Vec<Coding>, Uncertain>;
 
 /// Changes the content of responses: the output filters.
 #[derive(Clone, Copy)]
@@ -122,7 +123,7 @@ pub(crate) type OpenTo = fn(&Settings, Method) -> Option<bool>;
 
 /// Whether nothing but a change of the file that was found can change the answer for the path that
 /// was asked for.
-pub(crate) type OnlyChoice = fn(&Lookup<'_>, asked: &[u8]) -> bool;
+pub(crate) type OnlyChoice = fn(&RequestContext<'_>, asked: &[u8]) -> bool;
 
 /// The hooks of the modules that are there, phase by phase.
 pub(crate) struct Phases {
@@ -148,7 +149,7 @@ pub(crate) struct Phases {
     /// Whether a module has programs run for requests.
     pub(crate) run_programs: bool,
     pub(crate) plain: Vec<Plain>,
-    pub(crate) satisfies_any: Vec<fn(&Lookup<'_>) -> bool>,
+    pub(crate) satisfies_any: Vec<fn(&RequestContext<'_>) -> bool>,
     pub(crate) open_to: Vec<OpenTo>,
     pub(crate) only_choice: Vec<OnlyChoice>,
     pub(crate) adds_always: Vec<fn(&Settings) -> bool>,
@@ -156,47 +157,50 @@ pub(crate) struct Phases {
 }
 
 /// Everything that is to be known before something can answer. For a look-up this is all there is.
-pub(crate) async fn process(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    translate(lookup).await?;
-    walk::walk(lookup).await?;
-    after_walk(lookup).await
+pub(crate) async fn process(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    translate(request).await?;
+    walk::walk(request).await?;
+    after_walk(request).await
 }
 
 /// From the URL path to a place.
-pub(crate) async fn translate(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if lookup.host.sections.has_locations() {
-        walk::locations_only(lookup).await?;
+pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    if request.host.sections.has_locations() {
+        walk::locations_only(request).await?;
     }
-    lookup.place = match first(&lookup.site().phases.translate, lookup).await? {
+    request.place = match first(&request.site().phases.translate, request).await? {
         Some(place) => place,
-        None => document_root(lookup),
+        None => document_root(request),
     };
-    check_place(lookup)
+    check_place(request)
 }
 
 /// What comes behind the walk: all there is for a look-up whose place and settings are known.
-pub(crate) async fn after_walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let phases = &lookup.site().phases;
-    if lookup.purpose != Purpose::Sub {
-        run(&phases.header, lookup).await?;
+pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let phases = &request.site().phases;
+    if request.purpose != Purpose::Sub {
+        run(&phases.header, request).await?;
     }
-    admit::admit(lookup).await?;
-    run(&phases.kind, lookup).await?;
-    run(&phases.fixup, lookup).await
+    admit::admit(request).await?;
+    run(&phases.kind, request).await?;
+    run(&phases.fixup, request).await
 }
 
 /// Hooks one after the other, until one stops the request.
-pub(crate) async fn run(hooks: &[Hook], lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) async fn run(hooks: &[Hook], request: &mut RequestContext<'_>) -> Result<(), Stop> {
     for hook in hooks {
-        hook.call(lookup).await?;
+        hook.call(request).await?;
     }
     Ok(())
 }
 
 /// Hooks one after the other, until one decides.
-pub(crate) async fn decide(hooks: &[Decide], lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+pub(crate) async fn decide(
+    hooks: &[Decide],
+    request: &mut RequestContext<'_>,
+) -> Result<Decision, Stop> {
     for hook in hooks {
-        if hook.call(lookup).await? == Decision::Accepted {
+        if hook.call(request).await? == Decision::Accepted {
             return Ok(Decision::Accepted);
         }
     }
@@ -204,9 +208,12 @@ pub(crate) async fn decide(hooks: &[Decide], lookup: &mut Lookup<'_>) -> Result<
 }
 
 /// Hooks one after the other, until one finds something.
-async fn first<T>(hooks: &[Hook<Option<T>>], lookup: &mut Lookup<'_>) -> Result<Option<T>, Stop> {
+async fn first<T>(
+    hooks: &[Hook<Option<T>>],
+    request: &mut RequestContext<'_>,
+) -> Result<Option<T>, Stop> {
     for hook in hooks {
-        if let found @ Some(_) = hook.call(lookup).await? {
+        if let found @ Some(_) = hook.call(request).await? {
             return Ok(found);
         }
     }
@@ -216,8 +223,8 @@ async fn first<T>(hooks: &[Hook<Option<T>>], lookup: &mut Lookup<'_>) -> Result<
 /// Whatever made the place: from here on nothing in it leads up or elsewhere, since the path below
 /// a folder is given to the system as it is. Under `MergeSlashes Off` it may have doubled slashes,
 /// which hide nothing from the sections for folders (ap_directory_walk of request.c).
-fn check_place(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let below = &mut lookup.place.below;
+fn check_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let below = &mut request.place.below;
     let leads_away = |part: &[u8]| part == b".." || part.contains(&0);
     let is_refused = below.split(|byte| *byte == b'/').any(leads_away);
     let mut parts = below.strip_suffix(b"/").unwrap_or(below).split(|byte| *byte == b'/');
@@ -225,7 +232,7 @@ fn check_place(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         *below = lexical::below_root(below);
     }
     if is_refused {
-        let path = String::from_utf8_lossy(&lookup.path);
+        let path = String::from_utf8_lossy(&request.path);
         let text = format!("{path} was mapped to a path outside its directory");
         return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
     }
@@ -233,21 +240,21 @@ fn check_place(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 }
 
 /// core.c, ap_core_translate: what `ServerPath` names is no part of the path.
-fn document_root(lookup: &Lookup<'_>) -> Place {
-    let prefix = lookup.host.server_path.as_deref().unwrap_or_default().as_bytes();
-    let rest = lookup.path.strip_prefix(prefix).unwrap_or(&lookup.path);
+fn document_root(request: &RequestContext<'_>) -> Place {
+    let prefix = request.host.server_path.as_deref().unwrap_or_default().as_bytes();
+    let rest = request.path.strip_prefix(prefix).unwrap_or(&request.path);
     let at_border = prefix.ends_with(b"/") || rest.is_empty() || rest[0] == b'/';
-    let path = if at_border { rest } else { &lookup.path };
+    let path = if at_border { rest } else { &request.path };
     let below = path.strip_prefix(b"/").unwrap_or(path).to_vec();
-    Place { root: lookup.host.root.clone(), below }
+    Place { root: request.host.root.clone(), below }
 }
 
 /// What answers.
-pub(crate) async fn resolve(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> {
-    if let Some(handler) = first(&lookup.site().phases.resolve, lookup).await? {
+pub(crate) async fn resolve(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
+    if let Some(handler) = first(&request.site().phases.resolve, request).await? {
         return Ok(handler);
     }
-    let text = format!("no handler accepts {}", lookup.display_path());
+    let text = format!("no handler accepts {}", request.display_path());
     Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into())
 }
 
@@ -255,33 +262,33 @@ pub(crate) async fn resolve(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, 
 /// would stand in a link (ap_sub_req_lookup_uri): it may lead up, and be escaped. What it may lead
 /// to is decided by the rules there.
 pub(crate) async fn look_up<'a>(
-    lookup: &Lookup<'a>,
+    request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
-) -> Result<Lookup<'a>, Stop> {
-    let mut sub = sub_request(lookup, name, query)?;
+) -> Result<RequestContext<'a>, Stop> {
+    let mut sub = sub_request(request, name, query)?;
     process(&mut sub).await?;
     Ok(sub)
 }
 
 /// Where a URL would lead, whoever may see that, if it is one at all. The thread itself waits for
 /// what has to be waited for (`question::here`).
-pub(crate) fn lead<'a>(lookup: &Lookup<'a>, url: &[u8]) -> Option<Lookup<'a>> {
-    let mut sub = sub_request(lookup, url, None).ok()?;
-    let _ = question::here(lookup, process(&mut sub));
+pub(crate) fn lead<'a>(request: &RequestContext<'a>, url: &[u8]) -> Option<RequestContext<'a>> {
+    let mut sub = sub_request(request, url, None).ok()?;
+    let _ = question::here(request, process(&mut sub));
     Some(sub)
 }
 
 /// The look-up of another URL before anything is known about it.
 pub(crate) fn sub_request<'a>(
-    lookup: &Lookup<'a>,
+    request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
-) -> Result<Lookup<'a>, Stop> {
+) -> Result<RequestContext<'a>, Stop> {
     let mut url = Vec::new();
     if name.first() != Some(&b'/') {
-        let end = lookup.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-        message::path::encode(&lookup.path[..end], &mut url);
+        let end = request.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        message::path::encode(&request.path[..end], &mut url);
     }
     let mark = name.iter().position(|byte| *byte == b'?');
     url.extend_from_slice(&name[..mark.unwrap_or(name.len())]);
@@ -290,15 +297,15 @@ pub(crate) fn sub_request<'a>(
         (own, query) => own.map(<[u8]>::to_vec).or(query),
     };
     let mut path = Vec::new();
-    let Host { merge_slashes, encoded_slashes, .. } = *lookup.host;
+    let Host { merge_slashes, encoded_slashes, .. } = *request.host;
     message::path::decode_with(&url, &mut path, merge_slashes, encoded_slashes)
         .map_err(|bad| Failure::new(bad.status(), "core", bad.why()).id(10244))?;
-    let sub = lookup.sub(path, query);
+    let sub = request.sub(path, query);
     check_depth(&sub)?;
     Ok(sub)
 }
 
-fn check_depth(sub: &Lookup<'_>) -> Result<(), Stop> {
+fn check_depth(sub: &RequestContext<'_>) -> Result<(), Stop> {
     let limit = sub.host.internal_limits.1;
     if sub.depth > limit {
         let text = format!(
@@ -312,53 +319,53 @@ fn check_depth(sub: &Lookup<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A name beside the file of `lookup`, or in it if it is a folder: no module maps its URL, since
+/// A name beside the file of `request`, or in it if it is a folder: no module maps its URL, since
 /// it is known where the name stands (ap_sub_req_lookup_dirent).
 pub(crate) async fn look_up_beside<'a>(
-    lookup: &Lookup<'a>,
+    request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
-) -> Result<Lookup<'a>, Stop> {
-    look_up_in_folder(lookup, name, query, &lookup.path_info).await
+) -> Result<RequestContext<'a>, Stop> {
+    look_up_in_folder(request, name, query, &request.path_info).await
 }
 
 /// The same without what follows the file in the URL path (ap_sub_req_lookup_file).
 pub(crate) async fn look_up_file<'a>(
-    lookup: &Lookup<'a>,
+    request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
-) -> Result<Lookup<'a>, Stop> {
-    look_up_in_folder(lookup, name, query, b"").await
+) -> Result<RequestContext<'a>, Stop> {
+    look_up_in_folder(request, name, query, b"").await
 }
 
 async fn look_up_in_folder<'a>(
-    lookup: &Lookup<'a>,
+    request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
     path_info: &[u8],
-) -> Result<Lookup<'a>, Stop> {
+) -> Result<RequestContext<'a>, Stop> {
     let folder = |path: &[u8]| {
         let end = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
         path[..end].to_vec()
     };
-    let url = lookup.path.strip_suffix(lookup.path_info.as_slice()).unwrap_or(&lookup.path);
+    let url = request.path.strip_suffix(request.path_info.as_slice()).unwrap_or(&request.path);
     let path = [&folder(url), name, path_info].concat();
-    let mut below = folder(&lookup.place.below);
+    let mut below = folder(&request.place.below);
     below.extend_from_slice(name);
-    let mut sub = lookup.sub(path, query);
+    let mut sub = request.sub(path, query);
     sub.place.below = below;
-    look_up_at(lookup, sub, path_info).await
+    look_up_at(request, sub, path_info).await
 }
 
-/// A look-up whose URL and place below the root of `lookup` are known.
+/// A look-up whose URL and place below the root of `request` are known.
 pub(crate) async fn look_up_at<'a>(
-    lookup: &Lookup<'a>,
-    mut sub: Lookup<'a>,
+    request: &RequestContext<'a>,
+    mut sub: RequestContext<'a>,
     path_info: &[u8],
-) -> Result<Lookup<'a>, Stop> {
+) -> Result<RequestContext<'a>, Stop> {
     check_depth(&sub)?;
-    sub.place.root = lookup.place.root.clone();
-    sub.mapped = lookup.mapped.clone();
+    sub.place.root = request.place.root.clone();
+    sub.mapped = request.mapped.clone();
     check_place(&mut sub)?;
     walk::walk(&mut sub).await?;
     if sub.path_info.is_empty() {
@@ -370,22 +377,22 @@ pub(crate) async fn look_up_at<'a>(
 
 /// The internal redirect to a URL as it would stand in a request: escaped, with its query
 /// (ap_internal_redirect).
-pub(crate) fn internal(lookup: &Lookup<'_>, url: &[u8]) -> Stop {
+pub(crate) fn internal(request: &RequestContext<'_>, url: &[u8]) -> Stop {
     let (raw, query) = match url.iter().position(|byte| *byte == b'?') {
         Some(at) => (&url[..at], Some(url[at + 1..].to_vec())),
         None => (url, None),
     };
     let mut path = Vec::new();
-    let slashes = lookup.host.encoded_slashes;
-    match message::path::decode_with(raw, &mut path, lookup.host.merge_slashes, slashes) {
+    let slashes = request.host.encoded_slashes;
+    match message::path::decode_with(raw, &mut path, request.host.merge_slashes, slashes) {
         Ok(()) => Stop::Internal(path, query),
         Err(bad) => Failure::new(bad.status(), "core", bad.why()).id(10244).into(),
     }
 }
 
 /// The failure for what could not be opened, in httpd's words.
-pub(crate) fn open_failure(lookup: &Lookup<'_>, errno: Errno) -> Failure {
-    let path = lookup.display_path();
+pub(crate) fn open_failure(request: &RequestContext<'_>, errno: Errno) -> Failure {
+    let path = request.display_path();
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => {
             let text = format!("File does not exist: {path}");
@@ -400,21 +407,21 @@ pub(crate) fn open_failure(lookup: &Lookup<'_>, errno: Errno) -> Failure {
             let text = format!("cannot open {path} now: {errno}");
             Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().retry_after(1)
         }
-        _ => denied(lookup, &path).os_error(errno.raw_os_error()),
+        _ => denied(request, &path).os_error(errno.raw_os_error()),
     }
 }
 
 /// Which permission is missing: to go somewhere (request.c, ap_directory_walk), to list a folder
 /// (mod_autoindex.c, index_directory) or to read a file (core.c, default_handler).
-fn denied(lookup: &Lookup<'_>, path: &str) -> Failure {
-    let whole = lookup.place.path();
+fn denied(request: &RequestContext<'_>, path: &str) -> Failure {
+    let whole = request.place.path();
     let status = |path: &[u8]| file::status_at(file::CURRENT_FOLDER, path);
     let (module, id, text) = match status(&whole).map(|status| status.kind) {
         Err(_) => {
             let ends = (1..whole.len()).filter(|at| whole[*at] == b'/').chain([whole.len()]);
             let hidden = ends.map(|end| &whole[..end]).find(|part| status(part).is_err());
             let hidden = String::from_utf8_lossy(hidden.unwrap_or(&whole)).into_owned();
-            let url = String::from_utf8_lossy(&lookup.path);
+            let url = String::from_utf8_lossy(&request.path);
             let text = format!(
                 "access to {url} denied (filesystem path '{hidden}') because search permissions \
                  are missing on a component of the path"
@@ -430,12 +437,12 @@ fn denied(lookup: &Lookup<'_>, path: &str) -> Failure {
 }
 
 /// Whether the place holds a regular file that this process may read.
-pub(crate) fn is_file(lookup: &Lookup<'_>) -> bool {
-    is_regular(lookup) && lookup.found.is_ok()
+pub(crate) fn is_file(request: &RequestContext<'_>) -> bool {
+    is_regular(request) && request.found.is_ok()
 }
 
 /// Whether the place holds a regular file. That is enough for a script, which whoever runs it has
 /// to be allowed to read, and not this process.
-pub(crate) fn is_regular(lookup: &Lookup<'_>) -> bool {
-    lookup.kind() == Some(Kind::File)
+pub(crate) fn is_regular(request: &RequestContext<'_>) -> bool {
+    request.kind() == Some(Kind::File)
 }

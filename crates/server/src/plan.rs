@@ -10,10 +10,10 @@ use crate::admit::Judged;
 use crate::context::Context;
 use crate::handler::Handler;
 use crate::log::level::Level;
-use crate::lookup::{Lookup, Mapped, Negotiated, Place, Purpose};
 use crate::names;
 use crate::prepared;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
+use crate::request_context::{Mapped, Negotiated, Place, Purpose, RequestContext};
 use crate::resolve::LinkPolicy;
 use crate::response::Field;
 use crate::script::template::Template;
@@ -39,7 +39,7 @@ const PATH_BYTES_MAX: usize = 512;
 /// The methods that scripts are asked with.
 const METHODS: [Method; 3] = [Method::Get, Method::Head, Method::Post];
 
-/// What was found out before the script ran, as it stands in a [`Lookup`].
+/// What was found out before the script ran, as it stands in a [`RequestContext`].
 pub(crate) struct Plan {
     path: Vec<u8>,
     place: Place,
@@ -66,40 +66,40 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// What a look-up came to, if it would come to the same for others.
-    fn of(lookup: &Lookup<'_>, handler: &Rc<dyn Handler>) -> Option<Self> {
-        let request = &lookup.request;
-        let is_plain = lookup.may_be_planned
-            && lookup.purpose == Purpose::Main
-            && lookup.path_info.is_empty()
-            && lookup.query.as_deref() == request.query()
-            && lookup.backend.is_none()
-            && (lookup.user.is_none() && lookup.auth_type.is_none())
-            && (lookup.client_ip.is_none() && !lookup.is_momentary())
-            && lookup.vary.borrow().is_empty()
-            && !request.is_changed()
-            && (request.names.is_empty() && !names::are_for_scripts(lookup));
+    fn of(request: &RequestContext<'_>, handler: &Rc<dyn Handler>) -> Option<Self> {
+        let received = &request.received;
+        let is_plain = request.may_be_planned
+            && request.purpose == Purpose::Main
+            && request.path_info.is_empty()
+            && request.query.as_deref() == received.query()
+            && request.backend.is_none()
+            && (request.user.is_none() && request.auth_type.is_none())
+            && (request.client_ip.is_none() && !request.is_momentary())
+            && request.vary.borrow().is_empty()
+            && !received.is_changed()
+            && (received.names.is_empty() && !names::are_for_scripts(request));
         // Who wants to know how a look-up went is told of each.
         let is_watched =
-            lookup.logs("core", Level::Debug) || lookup.logs("authz_core", Level::Debug);
+            request.logs("core", Level::Debug) || request.logs("authz_core", Level::Debug);
         if !is_plain || is_watched {
             return None;
         }
         Some(Self {
-            path: lookup.path.clone(),
-            place: lookup.place.clone(),
-            mapped: lookup.mapped.clone(),
-            status: lookup.status,
-            links: lookup.links,
-            settings: lookup.settings.clone(),
-            folder_layers: lookup.folder_layers.clone(),
-            handler: lookup.handler.clone(),
-            content_type: lookup.content_type.clone(),
-            negotiated: lookup.negotiated.clone(),
-            env: lookup.env.clone(),
-            notes: lookup.notes.clone(),
-            fields: lookup.fields.clone(),
-            always: lookup.always.clone(),
-            judged: lookup.judged.clone(),
+            path: request.path.clone(),
+            place: request.place.clone(),
+            mapped: request.mapped.clone(),
+            status: request.status,
+            links: request.links,
+            settings: request.settings.clone(),
+            folder_layers: request.folder_layers.clone(),
+            handler: request.handler.clone(),
+            content_type: request.content_type.clone(),
+            negotiated: request.negotiated.clone(),
+            env: request.env.clone(),
+            notes: request.notes.clone(),
+            fields: request.fields.clone(),
+            always: request.always.clone(),
+            judged: request.judged.clone(),
             answers: handler.clone(),
             template: RefCell::default(),
             has_filters: OnceCell::new(),
@@ -107,36 +107,36 @@ impl Plan {
     }
 
     /// The look-up of a request like it.
-    pub(crate) fn lookup<'a>(
+    pub(crate) fn request<'a>(
         self: &Rc<Self>,
         context: &'a Context,
         host: &'a Host,
-        request: Rc<Request>,
-    ) -> Lookup<'a> {
-        let mut lookup = Lookup::new(context, host, request);
-        lookup.path.clone_from(&self.path);
-        lookup.place = self.place.clone();
-        lookup.mapped = self.mapped.clone();
-        (lookup.status, lookup.links) = (self.status, self.links);
-        lookup.settings = self.settings.clone();
-        lookup.folder_layers.clone_from(&self.folder_layers);
-        lookup.handler.clone_from(&self.handler);
-        lookup.content_type.clone_from(&self.content_type);
-        lookup.negotiated.clone_from(&self.negotiated);
-        lookup.env = self.env.clone();
-        lookup.notes = self.notes.clone();
-        lookup.fields.clone_from(&self.fields);
-        lookup.always.clone_from(&self.always);
-        lookup.judged.clone_from(&self.judged);
-        lookup.plan = Some(self.clone());
-        lookup.mark_personal();
-        lookup
+        received: Rc<ReceivedRequest>,
+    ) -> RequestContext<'a> {
+        let mut request = RequestContext::new(context, host, received);
+        request.path.clone_from(&self.path);
+        request.place = self.place.clone();
+        request.mapped = self.mapped.clone();
+        (request.status, request.links) = (self.status, self.links);
+        request.settings = self.settings.clone();
+        request.folder_layers.clone_from(&self.folder_layers);
+        request.handler.clone_from(&self.handler);
+        request.content_type.clone_from(&self.content_type);
+        request.negotiated.clone_from(&self.negotiated);
+        request.env = self.env.clone();
+        request.notes = self.notes.clone();
+        request.fields.clone_from(&self.fields);
+        request.always.clone_from(&self.always);
+        request.judged.clone_from(&self.judged);
+        request.plan = Some(self.clone());
+        request.mark_personal();
+        request
     }
 
     /// What is known of the variables of such a request; `None` if nobody has looked.
-    pub(crate) fn template(&self, lookup: &Lookup<'_>) -> Option<Option<Rc<Template>>> {
+    pub(crate) fn template(&self, request: &RequestContext<'_>) -> Option<Option<Rc<Template>>> {
         match &*self.template.borrow() {
-            Some(Some(known)) if !known.is_for(lookup) => None,
+            Some(Some(known)) if !known.is_for(request) => None,
             known => known.clone(),
         }
     }
@@ -186,24 +186,24 @@ impl Plans {
     }
 
     /// Remember what a look-up has come to, if it was asked for before.
-    pub(crate) fn remember(&mut self, lookup: &Lookup<'_>, handler: &Rc<dyn Handler>) {
-        let context = lookup.context;
+    pub(crate) fn remember(&mut self, request: &RequestContext<'_>, handler: &Rc<dyn Handler>) {
+        let context = request.context;
         let now_s = context.now_s();
         if self.second != now_s {
             self.second = now_s;
             self.known.clear();
         }
-        let Ok(framing) = lookup.request.framing() else { return };
+        let Ok(framing) = request.received.framing() else { return };
         let Target::Origin { path, .. } = framing.target else { return };
         // What began in another second may have seen what is there no more.
-        let is_of_now = lookup.request.start_us.div_euclid(1_000_000) == now_s;
-        if !is_of_now || self.make_key(lookup.host, (lookup.method, path)).is_none() {
+        let is_of_now = request.received.start_us.div_euclid(1_000_000) == now_s;
+        if !is_of_now || self.make_key(request.host, (request.method, path)).is_none() {
             return;
         }
         let room = PLANS_MAX[usize::from(context.carries_one())];
         let has_room = self.known.len() < room;
         if let Some(known) = self.known.get_mut(self.key.as_slice()) {
-            *known = Plan::of(lookup, handler).map(Rc::new);
+            *known = Plan::of(request, handler).map(Rc::new);
         } else if has_room {
             self.known.insert(self.key.as_slice().into(), None);
         }
@@ -214,15 +214,15 @@ impl Plans {
 pub(crate) fn known(
     context: &Context,
     host: &Host,
-    request: &Request,
+    received: &ReceivedRequest,
     framing: &Framing<'_>,
 ) -> Option<Rc<Plan>> {
     let Target::Origin { path, .. } = framing.target else { return None };
-    let asked = (request.method(), path);
+    let asked = (received.method(), path);
     let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
-    let view = request.view();
-    let is_plain = request.names.is_empty()
-        && prepared::is_plain(context, host, &plan.settings, request.client, &view, framing);
+    let view = received.view();
+    let is_plain = received.names.is_empty()
+        && prepared::is_plain(context, host, &plan.settings, received.client, &view, framing);
     is_plain.then_some(plan)
 }
 

@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, Reusable};
 use crate::file_response;
 use crate::phase::Seen;
+use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
-use crate::request::Request;
 use crate::response::{Piece, Response};
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -136,7 +136,7 @@ pub(crate) fn current(
 pub(crate) fn known(
     context: &Context,
     host: &Host,
-    request: &Request,
+    request: &ReceivedRequest,
     framing: &Framing<'_>,
 ) -> Option<Exchanged> {
     let Target::Origin { path, .. } = framing.target else { return None };

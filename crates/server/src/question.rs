@@ -7,7 +7,7 @@
 use crate::accounting;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::waiting::{NowOrLater, Waiting, ended};
 use message::Status;
 use pattern::password;
@@ -108,25 +108,28 @@ impl Answers {
 ///
 /// # Errors
 /// As [`elsewhere`].
-pub(crate) fn ask<'l>(lookup: &'l Lookup<'_>, question: Question) -> Waiting<'l, Answer> {
-    lookup.mark_personal();
-    ask_for_all(lookup, question)
+pub(crate) fn ask<'l>(request: &'l RequestContext<'_>, question: Question) -> Waiting<'l, Answer> {
+    request.mark_personal();
+    ask_for_all(request, question)
 }
 
 /// The same for an answer that others may be given too: it does not decide what they get.
 ///
 /// # Errors
 /// As [`elsewhere`].
-pub(crate) fn ask_for_all<'l>(lookup: &'l Lookup<'_>, question: Question) -> Waiting<'l, Answer> {
-    let known = &lookup.context.known;
+pub(crate) fn ask_for_all<'l>(
+    request: &'l RequestContext<'_>,
+    question: Question,
+) -> Waiting<'l, Answer> {
+    let known = &request.context.known;
     let key = known.key(&question);
-    if let Some(answer) = known.get(key, lookup.context.now_s()) {
+    if let Some(answer) = known.get(key, request.context.now_s()) {
         return NowOrLater::Now(Ok(answer));
     }
     let is_password = question.is_password();
-    elsewhere(lookup, &key, move || question.answer()).map(move |answer| {
+    elsewhere(request, &key, move || question.answer()).map(move |answer| {
         let answer = answer?;
-        known.keep(key, is_password, &answer, lookup.context.now_s());
+        known.keep(key, is_password, &answer, request.context.now_s());
         Ok((*answer).clone())
     })
 }
@@ -137,12 +140,12 @@ pub(crate) fn ask_for_all<'l>(lookup: &'l Lookup<'_>, question: Question) -> Wai
 /// # Errors
 /// 500 if the request has waited for too much, or if there is no thread to find it out.
 pub(crate) fn elsewhere<'l, T: Send + 'static>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     about: &impl Hash,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Waiting<'l, Rc<T>> {
-    let key = lookup.context.known.key(&(TypeId::of::<T>(), about));
-    let mut answers = lookup.answers.borrow_mut();
+    let key = request.context.known.key(&(TypeId::of::<T>(), about));
+    let mut answers = request.answers.borrow_mut();
     if let Some(answer) = answers.find(key) {
         return NowOrLater::Now(Ok(answer));
     }
@@ -153,29 +156,29 @@ pub(crate) fn elsewhere<'l, T: Send + 'static>(
     let is_here = answers.is_here;
     drop(answers);
     if is_here {
-        return NowOrLater::Now(Ok(keep(lookup, key, work())));
+        return NowOrLater::Now(Ok(keep(request, key, work())));
     }
     NowOrLater::later(async move {
-        let found = accounting::blocking(&lookup.request.spent, Cause::Helper, work).await;
-        Ok(keep(lookup, key, found.map_err(|error| no_thread(&error))?))
+        let found = accounting::blocking(&request.received.spent, Cause::Helper, work).await;
+        Ok(keep(request, key, found.map_err(|error| no_thread(&error))?))
     })
 }
 
 /// What was found out, for all look-ups of the request.
-fn keep<T: 'static>(lookup: &Lookup<'_>, key: Key, answer: T) -> Rc<T> {
+fn keep<T: 'static>(request: &RequestContext<'_>, key: Key, answer: T) -> Rc<T> {
     let answer = Rc::new(answer);
-    lookup.answers.borrow_mut().rows.push((key, answer.clone()));
+    request.answers.borrow_mut().rows.push((key, answer.clone()));
     answer
 }
 
-/// What comes of a future that looks something up for `lookup`, for whoever cannot wait for it: if
+/// What comes of a future that looks something up for `request`, for whoever cannot wait for it: if
 /// there is something to be found out the thread itself does that, and others of it have to wait.
 /// So it is where fields of a response and log lines are made, and the variables of a script:
 /// nothing but a condition that looks a URL up asks there, and `PATH_TRANSLATED`, and what they ask
 /// has nearly always been answered for the request already. `None` for a future that waits for
 /// anything else.
-pub(crate) fn here<T>(lookup: &Lookup<'_>, future: impl Future<Output = T>) -> Option<T> {
-    let answers = lookup.answers.clone();
+pub(crate) fn here<T>(request: &RequestContext<'_>, future: impl Future<Output = T>) -> Option<T> {
+    let answers = request.answers.clone();
     let before = std::mem::replace(&mut answers.borrow_mut().is_here, true);
     let outcome = ended(future);
     answers.borrow_mut().is_here = before;

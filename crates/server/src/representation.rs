@@ -2,8 +2,8 @@
 
 use crate::accounting::{self, Spent};
 use crate::content_digest;
-use crate::lookup::{Entry, Lookup};
 use crate::phase::{self, Stop};
+use crate::request_context::{Entry, RequestContext};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::response::Field;
 use crate::site::core::FileEtag;
@@ -47,30 +47,30 @@ pub(crate) struct Origin {
 /// A file changed this recently may change again within the resolution of its time stamp.
 const SETTLED_NS: i128 = 2_000_000_000;
 
-/// The media type of the file that is, or would be, in the place of `lookup`.
-pub(crate) fn content_type(lookup: &Lookup<'_>) -> Option<String> {
-    let settings = &lookup.settings;
-    let mime = lookup.metadata(lookup.mime_name());
+/// The media type of the file that is, or would be, in the place of `request`.
+pub(crate) fn content_type(request: &RequestContext<'_>) -> Option<String> {
+    let settings = &request.settings;
+    let mime = request.metadata(request.mime_name());
     let of_name = || mime.content_type_value().map(std::borrow::Cow::into_owned);
-    let content_type = lookup.content_type.clone().or_else(of_name);
+    let content_type = request.content_type.clone().or_else(of_name);
     content_type.map(|text| settings.core.with_charset(text))
 }
 
 /// The same of its encoding and its languages.
-pub(crate) fn codings(lookup: &Lookup<'_>) -> [(&'static str, Option<String>); 2] {
-    let mime = lookup.metadata(lookup.mime_name());
+pub(crate) fn codings(request: &RequestContext<'_>) -> [(&'static str, Option<String>); 2] {
+    let mime = request.metadata(request.mime_name());
     let encoding = || mime.encoding.as_deref().map(str::to_owned);
     let language = || mime.language().map(std::borrow::Cow::into_owned);
     [
-        ("Content-Encoding", lookup.negotiated.content_encoding.clone().or_else(encoding)),
-        ("Content-Language", lookup.negotiated.content_language.clone().or_else(language)),
+        ("Content-Encoding", request.negotiated.content_encoding.clone().or_else(encoding)),
+        ("Content-Language", request.negotiated.content_language.clone().or_else(language)),
     ]
 }
 
 impl Representation {
     /// Whether a description may have to be waited for: only for digests.
-    pub(crate) fn may_wait(lookup: &Lookup<'_>) -> bool {
-        lookup.settings.core.content_digest() || lookup.settings.core.file_etag().digest
+    pub(crate) fn may_wait(request: &RequestContext<'_>) -> bool {
+        request.settings.core.content_digest() || request.settings.core.file_etag().digest
     }
 
     /// Describe what was found.
@@ -79,29 +79,29 @@ impl Representation {
     /// 503 if too many files are open; as [`content_digest::md5`].
     pub(crate) async fn new(
         entry: Entry,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         origin: Origin,
     ) -> Result<Self, Stop> {
-        let held = lookup.context.hold_file();
-        let held = held.ok_or_else(|| phase::open_failure(lookup, Errno::MFILE))?;
+        let held = request.context.hold_file();
+        let held = held.ok_or_else(|| phase::open_failure(request, Errno::MFILE))?;
         let Entry { file, status } = entry;
-        let (settings, now_us) = (&lookup.settings, lookup.request.start_us);
-        let [(_, content_encoding), (_, content_language)] = codings(lookup);
-        let etag = file_tag(lookup, &file, &status).await?;
+        let (settings, now_us) = (&request.settings, request.received.start_us);
+        let [(_, content_encoding), (_, content_language)] = codings(request);
+        let etag = file_tag(request, &file, &status).await?;
         let content_md5 = match settings.core.content_digest() {
-            true => content_digest::md5(lookup, &file, &status).await?,
+            true => content_digest::md5(request, &file, &status).await?,
             false => None,
         };
         // RFC 9110 section 8.8.2.1: a date in the future is replaced by the current one.
         let last_modified_s = status.modified_us().min(now_us).div_euclid(1_000_000);
         Ok(Self {
-            etag: match &lookup.negotiated.list_tag {
+            etag: match &request.negotiated.list_tag {
                 Some(list) => etag.map(|etag| joined_tag(&etag, list)),
                 None => etag,
             },
             last_modified: http_date(last_modified_s),
             last_modified_s,
-            content_type: content_type(lookup),
+            content_type: content_type(request),
             content_encoding,
             content_language,
             content_md5,
@@ -144,18 +144,18 @@ pub(crate) fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
 /// # Errors
 /// As [`content_digest::sha1`].
 pub(crate) async fn file_tag(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     file: &File,
     status: &Status,
 ) -> Result<Option<Vec<u8>>, Stop> {
-    let facts = lookup.settings.core.file_etag();
+    let facts = request.settings.core.file_etag();
     let digest = match facts.digest {
-        true => content_digest::sha1(lookup, file, status).await?,
+        true => content_digest::sha1(request, file, status).await?,
         false => None,
     };
     Ok(match digest {
         Some(digest) => Some([&b"\""[..], &digest, b"\""].concat()),
-        None => make_etag(facts, status, lookup.request.start_us),
+        None => make_etag(facts, status, request.received.start_us),
     })
 }
 
@@ -175,9 +175,9 @@ pub(crate) fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
 
 /// `Last-Modified` and `ETag` of a folder, of which no digest is made (ap_make_etag_ex: where
 /// nothing but a digest is asked for httpd sends an empty tag, which would match every time).
-pub(crate) fn folder_validators(lookup: &Lookup<'_>, status: &Status) -> Vec<Field> {
-    let now_us = lookup.request.start_us;
-    let facts = FileEtag { digest: false, ..lookup.settings.core.file_etag() };
+pub(crate) fn folder_validators(request: &RequestContext<'_>, status: &Status) -> Vec<Field> {
+    let now_us = request.received.start_us;
+    let facts = FileEtag { digest: false, ..request.settings.core.file_etag() };
     let changed_s = status.modified_us().min(now_us).div_euclid(1_000_000);
     let changed = ("Last-Modified".into(), http_date(changed_s).into_bytes());
     let tag = make_etag(facts, status, now_us).map(|tag| ("ETag".into(), tag));

@@ -4,7 +4,7 @@
 //! queue in order. Which MPM gave out how many rows is not known here.
 
 use crate::context::Context;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::site::host::Host;
 use crate::site::locate::Matching;
 use message::{BodyLength, Framing, Method, Target};
@@ -322,7 +322,11 @@ impl Place {
 
 /// Whether the server itself is asked how it does: that is told also when no slot is free, and
 /// most of all then. What a `<Location>` says, the look-up will find.
-pub(crate) fn asks_for_status(host: &Host, request: &Request, framing: &Framing<'_>) -> bool {
+pub(crate) fn asks_for_status(
+    host: &Host,
+    request: &ReceivedRequest,
+    framing: &Framing<'_>,
+) -> bool {
     const OWN: [&str; 2] = ["server-status", "server-info"];
     let Target::Origin { path, .. } = framing.target else { return false };
     let is_plain =

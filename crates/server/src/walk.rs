@@ -3,9 +3,9 @@
 
 use crate::failure::Failure;
 use crate::large_future::boxed;
-use crate::lookup::{Entry, Lookup};
 use crate::names;
 use crate::phase::{self, Stop};
+use crate::request_context::{Entry, RequestContext};
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::site::builder::Overrides;
 use crate::site::condition;
@@ -22,44 +22,44 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 /// Find the file or folder, and what holds for it.
-pub(crate) async fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let layers = match lookup.backend.is_some() {
-        true => backend(lookup)?,
-        false => place(lookup).await?,
+pub(crate) async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let layers = match request.backend.is_some() {
+        true => backend(request)?,
+        false => place(request).await?,
     };
     // Conditions may look at names, and say which names there are.
-    names::prepare(lookup).await?;
-    condition::walk(lookup, layers).await?;
-    names::prepare(lookup).await
+    names::prepare(request).await?;
+    condition::walk(request, layers).await?;
+    names::prepare(request).await
 }
 
 /// What holds for a URL of a backend, of which no file is known (proxy_walk of mod_proxy.c).
-fn backend(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
+fn backend(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     let mut matching = Matching::default();
-    let url = lookup.backend.as_deref().unwrap_or_default();
-    lookup.host.sections.of_backend(url, &mut matching).map_err(|_| limit(lookup))?;
-    let mut layers = lookup.host.sections.start();
-    lookup.context.merged.lay(&lookup.host.sections, &mut layers, &matching.sections);
-    lookup.found = Err(Errno::INVAL);
-    lookup.path_info.clear();
-    lookup.folder_layers = Some(layers.clone());
-    finish(lookup, layers, matching)
+    let url = request.backend.as_deref().unwrap_or_default();
+    request.host.sections.of_backend(url, &mut matching).map_err(|_| limit(request))?;
+    let mut layers = request.host.sections.start();
+    request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);
+    request.found = Err(Errno::INVAL);
+    request.path_info.clear();
+    request.folder_layers = Some(layers.clone());
+    finish(request, layers, matching)
 }
 
 /// The same but for `<If>`: its conditions come last, and over these layers.
-async fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
-    let trail = RefCell::new(Trail::new(lookup));
-    let found = reading(lookup, &trail, |trail| {
-        let found = find(lookup, trail);
+async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
+    let trail = RefCell::new(Trail::new(request));
+    let found = reading(request, &trail, |trail| {
+        let found = find(request, trail);
         let end = if found.seen.is_folder() { found.path.len() } else { parent_end(&found.path) };
-        trail.borrow_mut().extend(lookup, end);
+        trail.borrow_mut().extend(request, end);
         found
     });
     let found = found.await;
     let mut trail = trail.into_inner();
     // What was found was reached, whatever has become of its folder since.
     if let Some((folder, failure)) = trail.failure.take()
-        && (found.seen.at.is_ok() || is_reached(lookup, folder).await)
+        && (found.seen.at.is_ok() || is_reached(request, folder).await)
     {
         return Err(failure);
     }
@@ -68,41 +68,41 @@ async fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
         && !found.seen.is_missing()
     {
         // No folder but `/` has said anything about it (ap_process_request_internal).
-        lookup.settings = lookup.host.sections.base.clone();
-        return Err(phase::open_failure(lookup, *errno).into());
+        request.settings = request.host.sections.base.clone();
+        return Err(phase::open_failure(request, *errno).into());
     }
-    lookup.links = trail.uniform;
+    request.links = trail.uniform;
     if trail.asked_htaccess {
-        lookup.mark_personal(); // another file than the one that is sent decides
+        request.mark_personal(); // another file than the one that is sent decides
     }
     let sections = trail.sections;
     let Found { path, seen, path_info } = found;
-    let root_len = lookup.place.path().len() - lookup.place.below.len();
-    lookup.place.below.truncate(path.len().saturating_sub(root_len));
-    lookup.path_info = path_info;
-    lookup.status = seen.status;
-    lookup.found = seen.at;
-    let mut layers = lookup.host.sections.start();
-    lookup.context.merged.lay(&lookup.host.sections, &mut layers, &sections);
+    let root_len = request.place.path().len() - request.place.below.len();
+    request.place.below.truncate(path.len().saturating_sub(root_len));
+    request.path_info = path_info;
+    request.status = seen.status;
+    request.found = seen.at;
+    let mut layers = request.host.sections.start();
+    request.context.merged.lay(&request.host.sections, &mut layers, &sections);
     let mut matching = Matching::default();
-    directory_matches(lookup, &path, &mut matching).map_err(|_| limit(lookup))?;
-    lookup.context.merged.lay(&lookup.host.sections, &mut layers, &matching.sections);
-    lookup.folder_layers = Some(layers.clone());
-    finish(lookup, layers, matching)
+    directory_matches(request, &path, &mut matching).map_err(|_| limit(request))?;
+    request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);
+    request.folder_layers = Some(layers.clone());
+    finish(request, layers, matching)
 }
 
 /// What `look` finds on a way down. Where it meets a long `.htaccess` file that nobody has read yet
 /// that is read, and then it looks again: nothing but files was opened, and `trail` goes on where
 /// it was.
 async fn reading<T>(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     trail: &RefCell<Trail>,
     look: impl Fn(&RefCell<Trail>) -> T,
 ) -> T {
     loop {
         let found = look(trail);
         let Some((end, long)) = trail.borrow_mut().long.take() else { return found };
-        if let Err(stop) = boxed(|| lookup.context.htaccess.read(lookup, *long)).await {
+        if let Err(stop) = boxed(|| request.context.htaccess.read(request, *long)).await {
             trail.borrow_mut().fail(end, stop);
         }
     }
@@ -110,33 +110,33 @@ async fn reading<T>(
 
 /// Whether a request comes as far as the folder that ends at `end` of its path: what stands in the
 /// way of that comes before what is wrong with its `.htaccess` file.
-async fn is_reached(lookup: &Lookup<'_>, end: usize) -> bool {
-    let start = lookup.place.path().len() - lookup.place.below.len();
+async fn is_reached(request: &RequestContext<'_>, end: usize) -> bool {
+    let start = request.place.path().len() - request.place.below.len();
     let Some(length) = end.checked_sub(start).filter(|length| *length > 0) else { return true };
-    let below = &lookup.place.below[..length];
-    let trail = RefCell::new(Trail::new(lookup));
-    let look = |trail: &RefCell<Trail>| resolved(lookup, trail, below, resolve::status_of).is_ok();
-    reading(lookup, &trail, look).await
+    let below = &request.place.below[..length];
+    let trail = RefCell::new(Trail::new(request));
+    let look = |trail: &RefCell<Trail>| resolved(request, trail, below, resolve::status_of).is_ok();
+    reading(request, &trail, look).await
 }
 
 /// `<Files>` and `<Location>` over what holds for the folder.
 fn finish(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     mut layers: Layers,
     mut matching: Matching,
 ) -> Result<Layers, Stop> {
     matching.sections.clear();
-    let (merged, of) = (&lookup.context.merged, &lookup.host.sections);
-    of_file(&layers.settings, lookup.file_name(), &mut matching).map_err(|_| limit(lookup))?;
+    let (merged, of) = (&request.context.merged, &request.host.sections);
+    of_file(&layers.settings, request.file_name(), &mut matching).map_err(|_| limit(request))?;
     merged.lay(of, &mut layers, &matching.sections);
     matching.sections.clear();
-    let locations = lookup.host.sections.of_location(&lookup.path, &mut matching);
-    locations.map_err(|_| limit(lookup))?;
+    let locations = request.host.sections.of_location(&request.path, &mut matching);
+    locations.map_err(|_| limit(request))?;
     merged.lay(of, &mut layers, &matching.sections);
     for (name, value) in matching.captured {
-        lookup.env.set(&name, value);
+        request.env.set(&name, value);
     }
-    lookup.settings = layers.settings.clone();
+    request.settings = layers.settings.clone();
     Ok(layers)
 }
 
@@ -145,26 +145,26 @@ fn finish(
 pub(crate) const FEW_NAMES: usize = 1000;
 
 /// The folder that the file of a request is in, or should be in.
-pub(crate) async fn folder(lookup: &Lookup<'_>) -> Result<Entry, Errno> {
-    let below = &lookup.place.below;
+pub(crate) async fn folder(request: &RequestContext<'_>) -> Result<Entry, Errno> {
+    let below = &request.place.below;
     let end = below.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-    let trail = RefCell::new(Trail::new(lookup));
-    reading(lookup, &trail, |trail| open(lookup, trail, &below[..end])).await
+    let trail = RefCell::new(Trail::new(request));
+    reading(request, &trail, |trail| open(request, trail, &below[..end])).await
 }
 
 /// What holds for the URL path alone, for the translate phase (httpd walks the locations before
 /// it as well).
-pub(crate) async fn locations_only(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) async fn locations_only(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let mut matching = Matching::default();
-    let found = lookup.host.sections.of_location(&lookup.path, &mut matching);
-    found.map_err(|_| limit(lookup))?;
-    let mut layers = lookup.host.sections.start();
-    lookup.context.merged.lay(&lookup.host.sections, &mut layers, &matching.sections);
-    lookup.settings = layers.settings.clone();
+    let found = request.host.sections.of_location(&request.path, &mut matching);
+    found.map_err(|_| limit(request))?;
+    let mut layers = request.host.sections.start();
+    request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);
+    request.settings = layers.settings.clone();
     for (name, value) in matching.captured {
-        lookup.env.set(&name, value);
+        request.env.set(&name, value);
     }
-    condition::walk(lookup, layers).await
+    condition::walk(request, layers).await
 }
 
 /// A name in a folder that was walked, and what holds for it.
@@ -175,29 +175,29 @@ pub(crate) struct Beside {
     pub(crate) url: Vec<u8>,
 }
 
-/// What would hold for `name` in the folder of `lookup`. Of the file system only a `.htaccess` file
-/// is looked at: a folder that its own one closes is not to be listed.
+/// What would hold for `name` in the folder of `request`. Of the file system only a `.htaccess`
+/// file is looked at: a folder that its own one closes is not to be listed.
 ///
 /// # Errors
 /// What a request for it would get.
-pub(crate) async fn beside(lookup: &Lookup<'_>, name: &[u8]) -> Result<Beside, Stop> {
+pub(crate) async fn beside(request: &RequestContext<'_>, name: &[u8]) -> Result<Beside, Stop> {
     let joined = |folder: &[u8]| {
         let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
         [folder, slash, name].concat()
     };
-    let (below, url) = (joined(&lookup.place.below), joined(&lookup.path));
-    let path = joined(&lookup.place.path());
-    let sections = &lookup.host.sections;
-    let mut layers = lookup.folder_layers.clone().unwrap_or_else(|| sections.start());
-    let merged = &lookup.context.merged;
+    let (below, url) = (joined(&request.place.below), joined(&request.path));
+    let path = joined(&request.place.path());
+    let sections = &request.host.sections;
+    let mut layers = request.folder_layers.clone().unwrap_or_else(|| sections.start());
+    let merged = &request.context.merged;
     let mut own: Vec<Arc<Section>> = sections.of_folder(&path).cloned().collect();
-    own.extend(htaccess_of(lookup, &layers.settings, &own, &path).await?);
+    own.extend(htaccess_of(request, &layers.settings, &own, &path).await?);
     merged.lay(sections, &mut layers, &own);
     let mut matching = Matching::default();
-    of_file(&layers.settings, name, &mut matching).map_err(|_| limit(lookup))?;
+    of_file(&layers.settings, name, &mut matching).map_err(|_| limit(request))?;
     merged.lay(sections, &mut layers, &matching.sections);
     matching.sections.clear();
-    sections.of_location(&url, &mut matching).map_err(|_| limit(lookup))?;
+    sections.of_location(&url, &mut matching).map_err(|_| limit(request))?;
     merged.lay(sections, &mut layers, &matching.sections);
     Ok(Beside { settings: layers.settings, below, url })
 }
@@ -205,12 +205,12 @@ pub(crate) async fn beside(lookup: &Lookup<'_>, name: &[u8]) -> Result<Beside, S
 /// The `.htaccess` file of `folder`, with sections for it over what holds outside of it; `None` if
 /// it is no folder, too.
 async fn htaccess_of(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     outer: &Settings,
     own: &[Arc<Section>],
     folder: &[u8],
 ) -> Result<Option<Arc<Section>>, Stop> {
-    if !lookup.host.sections.reads_htaccess {
+    if !request.host.sections.reads_htaccess {
         return Ok(None);
     }
     let outline = outer.core.outline();
@@ -220,38 +220,38 @@ async fn htaccess_of(
     if overrides.is_none() {
         return Ok(None);
     }
-    lookup.mark_personal();
-    let files = &lookup.context.htaccess;
+    request.mark_personal();
+    let files = &request.context.htaccess;
     loop {
-        match files.section(lookup, folder, &overrides) {
+        match files.section(request, folder, &overrides) {
             Ok(section) => return Ok(section),
             Err(NotRead::Failed(failure)) => return Err((*failure).into()),
-            Err(NotRead::Long(long)) => files.read(lookup, *long).await?,
+            Err(NotRead::Long(long)) => files.read(request, *long).await?,
         }
     }
 }
 
 /// A regular expression went on for too long: the administrator's pattern, a hostile subject, or
 /// both.
-pub(crate) fn limit(lookup: &Lookup<'_>) -> Stop {
+pub(crate) fn limit(request: &RequestContext<'_>) -> Stop {
     let text = format!(
         "a regular expression of a section took too many steps for {}: simplify it",
-        String::from_utf8_lossy(&lookup.path)
+        String::from_utf8_lossy(&request.path)
     );
     let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
     failure.recurring("a regular expression").into()
 }
 
 fn directory_matches(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     path: &[u8],
     matching: &mut Matching,
 ) -> Result<(), LimitExceeded> {
     // As the URL has it: without its slash a folder is compared as a file is.
-    if lookup.is_folder() && !path.ends_with(b"/") && lookup.path.ends_with(b"/") {
-        return lookup.host.sections.by_regex(&[path, b"/"].concat(), matching);
+    if request.is_folder() && !path.ends_with(b"/") && request.path.ends_with(b"/") {
+        return request.host.sections.by_regex(&[path, b"/"].concat(), matching);
     }
-    lookup.host.sections.by_regex(path, matching)
+    request.host.sections.by_regex(path, matching)
 }
 
 /// Where the folder that a path is in ends.
@@ -283,10 +283,10 @@ struct Trail {
 }
 
 impl Trail {
-    fn new(lookup: &Lookup<'_>) -> Self {
-        let sections = &lookup.host.sections;
+    fn new(request: &RequestContext<'_>) -> Self {
+        let sections = &request.host.sections;
         Self {
-            path: lookup.place.path(),
+            path: request.place.path(),
             done: 0,
             sections: Vec::new(),
             links: vec![(0, sections.base_links())],
@@ -300,7 +300,7 @@ impl Trail {
     }
 
     /// Take in all folders up to `end`, which is where a component of the path ends.
-    fn extend(&mut self, lookup: &Lookup<'_>, end: usize) {
+    fn extend(&mut self, request: &RequestContext<'_>, end: usize) {
         while self.done < end && self.failure.is_none() && self.long.is_none() {
             let next = match self.done {
                 0 => 1, // the folder `/`
@@ -315,13 +315,13 @@ impl Trail {
             if next > end {
                 return;
             }
-            self.folder(lookup, next);
+            self.folder(request, next);
         }
     }
 
     /// Take in the folder that ends at `end`.
-    fn folder(&mut self, lookup: &Lookup<'_>, end: usize) {
-        let sections = &lookup.host.sections;
+    fn folder(&mut self, request: &RequestContext<'_>, end: usize) {
+        let sections = &request.host.sections;
         let folder = &self.path[..end];
         if !self.is_inside {
             let before = self.sections.len();
@@ -333,7 +333,7 @@ impl Trail {
         if sections.reads_htaccess {
             let overrides = self.core.overrides();
             if !overrides.is_none() {
-                self.htaccess(lookup, end, &overrides);
+                self.htaccess(request, end, &overrides);
             }
         }
         self.is_inside = self.long.is_some();
@@ -361,9 +361,9 @@ impl Trail {
         self.links[known - 1].1
     }
 
-    fn htaccess(&mut self, lookup: &Lookup<'_>, end: usize, overrides: &Overrides) {
+    fn htaccess(&mut self, request: &RequestContext<'_>, end: usize, overrides: &Overrides) {
         self.asked_htaccess = true;
-        match lookup.context.htaccess.section(lookup, &self.path[..end], overrides) {
+        match request.context.htaccess.section(request, &self.path[..end], overrides) {
             Ok(None) => {}
             Ok(Some(section)) => {
                 self.core = section.settings.core.outline().over(&self.core);
@@ -393,11 +393,11 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(lookup: &Lookup<'_>, trail: &RefCell<Trail>, below: &[u8]) -> Self {
-        let at = open(lookup, trail, below);
+    fn new(request: &RequestContext<'_>, trail: &RefCell<Trail>, below: &[u8]) -> Self {
+        let at = open(request, trail, below);
         let status = match &at {
             Ok(entry) => Some(entry.status),
-            Err(Errno::ACCESS) => resolved(lookup, trail, below, resolve::status_of).ok(),
+            Err(Errno::ACCESS) => resolved(request, trail, below, resolve::status_of).ok(),
             Err(_) => None,
         };
         Self { at, status }
@@ -413,11 +413,11 @@ impl Seen {
 }
 
 /// Open the longest part of the path that is there.
-fn find(lookup: &Lookup<'_>, trail: &RefCell<Trail>) -> Found {
-    let path = lookup.place.path();
-    let below = &lookup.place.below;
+fn find(request: &RequestContext<'_>, trail: &RefCell<Trail>) -> Found {
+    let path = request.place.path();
+    let below = &request.place.below;
     let start = path.len() - below.len();
-    let seen = Seen::new(lookup, trail, below);
+    let seen = Seen::new(request, trail, below);
     if !seen.is_missing() || below.is_empty() {
         return Found { path, seen, path_info: Vec::new() };
     }
@@ -427,7 +427,7 @@ fn find(lookup: &Lookup<'_>, trail: &RefCell<Trail>) -> Found {
     let mut last = None;
     while low < high {
         let middle = usize::midpoint(low, high);
-        let seen = Seen::new(lookup, trail, &below[..ends[middle]]);
+        let seen = Seen::new(request, trail, &below[..ends[middle]]);
         if seen.is_missing() {
             high = middle;
         } else {
@@ -442,7 +442,7 @@ fn find(lookup: &Lookup<'_>, trail: &RefCell<Trail>) -> Found {
     // A folder, and behind it a name that is not there, or a link to what is not.
     let end = start + ends.get(low).copied().unwrap_or(below.len());
     let (path, path_info) = (path[..end].to_vec(), path[end..].to_vec());
-    let is_link = resolved(lookup, trail, &below[..end - start], resolve::is_link);
+    let is_link = resolved(request, trail, &below[..end - start], resolve::is_link);
     let errno = if is_link == Ok(true) { Errno::LOOP } else { Errno::NOENT };
     Found { path, seen: Seen { at: Err(errno), status: None }, path_info }
 }
@@ -453,28 +453,32 @@ fn component_ends(below: &[u8]) -> Vec<usize> {
     (0..below.len()).filter(is_end).map(|at| at + 1).collect()
 }
 
-fn open(lookup: &Lookup<'_>, trail: &RefCell<Trail>, below: &[u8]) -> Result<Entry, Errno> {
-    let (file, status) = resolved(lookup, trail, below, resolve::open)?;
+fn open(
+    request: &RequestContext<'_>,
+    trail: &RefCell<Trail>,
+    below: &[u8],
+) -> Result<Entry, Errno> {
+    let (file, status) = resolved(request, trail, below, resolve::open)?;
     Ok(Entry { file, status })
 }
 
 /// What `resolve` makes of `below` under the policies for links that hold on the way.
 fn resolved<T>(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     trail: &RefCell<Trail>,
     below: &[u8],
     resolve: impl FnOnce(BorrowedFd<'_>, &[u8], &Policies<'_>) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
-    let root = lookup.place.root.descriptor(lookup.context.now_s())?;
-    let sections = &lookup.host.sections;
-    let start = lookup.place.path().len() - lookup.place.below.len();
+    let root = request.place.root.descriptor(request.context.now_s())?;
+    let sections = &request.host.sections;
+    let start = request.place.path().len() - request.place.below.len();
     let at = |depth: usize| {
         let mut trail = trail.borrow_mut();
         let end = match depth {
             0 => start.saturating_sub(1).max(1),
             depth => start + component_ends(below).get(depth - 1).copied().unwrap_or(0),
         };
-        trail.extend(lookup, end);
+        trail.extend(request, end);
         trail.links_in(end)
     };
     let uniform = match sections.links_may_differ() {

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::exchange::{Exchanged, exchange};
 use crate::guarded::guarded;
 use crate::held::Held;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::request_body::RequestBody;
 use crate::response::Piece;
 use crate::transport::Transport;
@@ -159,7 +159,7 @@ fn request(
     length: u64,
     peer: SocketAddr,
     body: Option<Rc<RequestBody>>,
-) -> Request {
+) -> ReceivedRequest {
     let view = head.view();
     let target = Target::parse(view.known_method(), view.target()).unwrap();
     let host = view.get_name(b"host").map(|name| Host::parse(name).unwrap());
@@ -167,13 +167,19 @@ fn request(
     let framing = Framing { target, host, body: body_length, expect_continue: false };
     let spans = framing.spans(head.bytes());
     let (local, now_ns) = ("127.0.0.1:8080".parse().unwrap(), clock::monotonic_ns());
-    let mut request = Request::new(head, Ok(spans), peer, local, now_ns, Spent::unmeasured(now_ns));
+    let mut request =
+        ReceivedRequest::new(head, Ok(spans), peer, local, now_ns, Spent::unmeasured(now_ns));
     request.incoming = body;
     request
 }
 
 /// One request, from its slot to its log line.
-async fn serve(context: Rc<Context>, request: Rc<Request>, id: u32, out: Rc<RefCell<Vec<u8>>>) {
+async fn serve(
+    context: Rc<Context>,
+    request: Rc<ReceivedRequest>,
+    id: u32,
+    out: Rc<RefCell<Vec<u8>>>,
+) {
     let slot = context.slots.acquire().await;
     let line = request.view().request_line();
     slot.begin(&context, (0, request.local.port()), request.client, line, clock::monotonic_ms());
@@ -201,7 +207,7 @@ async fn send(
     id: u32,
     Exchanged { mut response, logged, .. }: Exchanged,
     context: &Context,
-    request: &Request,
+    request: &ReceivedRequest,
 ) -> u64 {
     let body = std::mem::take(&mut response.body);
     let head = response.take_head(body.len(), []);

@@ -1,11 +1,11 @@
 //! access_compat: who may see what, as it was said before `Require` (mod_access_compat).
 
 use crate::failure::Failure;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::authz_core::Methods;
 use crate::modules::authz_host::{self, BadNetwork};
 use crate::phase::{Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings as site;
 use crate::site::settings::{DirectoryKey, either};
@@ -107,9 +107,9 @@ impl Merge for Settings {
 }
 
 /// Whether `Satisfy Any` holds for the method of the request.
-fn satisfies_any(lookup: &Lookup<'_>) -> bool {
-    let lists = SETTINGS.of(&lookup.settings).lists.as_ref();
-    lists.is_some_and(|lists| lists.any.has(lookup.method))
+fn satisfies_any(request: &RequestContext<'_>) -> bool {
+    let lists = SETTINGS.of(&request.settings).lists.as_ref();
+    lists.is_some_and(|lists| lists.any.has(request.method))
 }
 
 /// Where a line is, the client is looked at.
@@ -118,30 +118,30 @@ fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
 }
 
 /// Refuse whom the lists do not let in (check_dir_access).
-pub(crate) fn access<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    let lookup = &*lookup;
-    let Some(lists) = &SETTINGS.of(&lookup.settings).lists else { return NowOrLater::Now(Ok(())) };
+pub(crate) fn access<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
+    let request = &*request;
+    let Some(lists) = &SETTINGS.of(&request.settings).lists else { return NowOrLater::Now(Ok(())) };
     // Who is in the first list and not in the second, or not in the first or in the second.
-    let is_allow_deny = lists.allow_deny.has(lookup.method);
+    let is_allow_deny = lists.allow_deny.has(request.method);
     let (first, second) = match is_allow_deny {
         true => (&lists.allows, &lists.denies),
         false => (&lists.denies, &lists.allows),
     };
-    let is_let_in = find(lookup, first).and_then(move |is_in_first| match is_in_first {
-        true => find(lookup, second).map(move |found| Ok(found? != is_allow_deny)),
+    let is_let_in = find(request, first).and_then(move |is_in_first| match is_in_first {
+        true => find(request, second).map(move |found| Ok(found? != is_allow_deny)),
         false => NowOrLater::Now(Ok(!is_allow_deny)),
     });
-    is_let_in.map(|is_let_in| if is_let_in? { Ok(()) } else { Err(denied(lookup)) })
+    is_let_in.map(|is_let_in| if is_let_in? { Ok(()) } else { Err(denied(request)) })
 }
 
-fn denied(lookup: &Lookup<'_>) -> Stop {
-    let text = format!("client denied by server configuration: {}", lookup.display_path());
+fn denied(request: &RequestContext<'_>) -> Stop {
+    let text = format!("client denied by server configuration: {}", request.display_path());
     Failure::new(Status::FORBIDDEN, "access_compat", text).id(1797).at_error().into()
 }
 
 /// Whether any entry is about this request (find_allowdeny).
-fn find<'l>(lookup: &'l Lookup<'_>, entries: &'l [Entry]) -> Waiting<'l, bool> {
-    let meant = entries.iter().filter(|entry| entry.methods.has(lookup.method));
+fn find<'l>(request: &'l RequestContext<'_>, entries: &'l [Entry]) -> Waiting<'l, bool> {
+    let meant = entries.iter().filter(|entry| entry.methods.has(request.method));
     let found = waiting::first(meant, |entry| {
         let is_about = |matches| match matches {
             true => ControlFlow::Break(()),
@@ -150,12 +150,12 @@ fn find<'l>(lookup: &'l Lookup<'_>, entries: &'l [Entry]) -> Waiting<'l, bool> {
         NowOrLater::Now(Ok(is_about(match &entry.who {
             Who::All => true,
             Who::Env { name, is_set } => {
-                lookup.mark_personal();
-                lookup.env.get(name).is_some() == *is_set
+                request.mark_personal();
+                request.env.get(name).is_some() == *is_set
             }
-            Who::Network(network) => network.contains(lookup.client()),
+            Who::Network(network) => network.contains(request.client()),
             Who::Domain(domain) => {
-                return authz_host::client_name(lookup).map(move |name| {
+                return authz_host::client_name(request).map(move |name| {
                     let is_in =
                         |name: String| authz_host::in_domain(domain.as_bytes(), name.as_bytes());
                     Ok(is_about(name?.is_some_and(is_in)))

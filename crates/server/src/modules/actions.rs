@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{self, Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
@@ -113,43 +113,43 @@ fn script(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 /// Resolve hook, behind all handlers but that of plain files (mod_actions.c, action_handler).
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let settings = lookup.settings.clone();
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    let settings = request.settings.clone();
     let settings = SETTINGS.of(&settings);
     if settings.actions.is_empty() && settings.scripts.is_empty() {
         return Ok(None);
     }
-    lookup.mark_personal();
-    let request = lookup.request.clone();
-    let method = match lookup.method {
+    request.mark_personal();
+    let received = request.received.clone();
+    let method = match request.method {
         Some(method) => Cow::Borrowed(method.as_str()),
-        None => String::from_utf8_lossy(request.view().method()),
+        None => String::from_utf8_lossy(received.view().method()),
     };
-    let by_method = settings.script(&method, lookup.query.is_some());
-    if by_method.is_some() && lookup.redirects > 1 {
+    let by_method = settings.script(&method, request.query.is_some());
+    if by_method.is_some() && request.redirects > 1 {
         return Ok(None); // the script is not there, and would be asked for again and again
     }
-    let name = handler::effective(lookup)?.map(Cow::into_owned);
+    let name = handler::effective(request)?.map(Cow::into_owned);
     let action = name.as_ref().and_then(|name| settings.action(name));
     let Some(target) = action.map(|action| action.script.as_str()).or(by_method) else {
         return Ok(None);
     };
     if let (Some(action), Some(name)) = (action, name) {
-        if !action.is_virtual && lookup.kind().is_none() {
-            let text = format!("File does not exist: {}", lookup.display_path());
+        if !action.is_virtual && request.kind().is_none() {
+            let text = format!("File does not exist: {}", request.display_path());
             return Err(Failure::new(Status::NOT_FOUND, "actions", text).id(652).into());
         }
         // It becomes REDIRECT_HANDLER for the script.
-        lookup.env.set("HANDLER", name);
+        request.env.set("HANDLER", name);
         if action.is_virtual {
-            lookup.notes.set("virtual_script", "1");
+            request.notes.set("virtual_script", "1");
         }
     }
     let mut url = target.as_bytes().to_vec();
-    encode(&lookup.path, &mut url);
-    if let Some(query) = &lookup.query {
+    encode(&request.path, &mut url);
+    if let Some(query) = &request.query {
         url.push(b'?');
         url.extend_from_slice(query);
     }
-    Err(phase::internal(lookup, &url))
+    Err(phase::internal(request, &url))
 }

@@ -1,9 +1,9 @@
 //! allowmethods: which request methods a place answers at all (mod_allowmethods).
 
 use crate::failure::Failure;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings as site;
 use crate::site::settings::DirectoryKey;
@@ -85,12 +85,12 @@ fn allow_methods(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 /// The first of the access checks: what is not allowed here needs no further question.
-pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if SETTINGS.of(&lookup.settings).allows(lookup.method) {
+pub(crate) fn access(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    if SETTINGS.of(&request.settings).allows(request.method) {
         return Ok(());
     }
-    let method = String::from_utf8_lossy(lookup.request.view().method());
-    let path = lookup.display_path();
+    let method = String::from_utf8_lossy(request.received.view().method());
+    let path = request.display_path();
     let text = format!("client method denied by server configuration: '{method}' to {path}");
     Err(Failure::new(Status::METHOD_NOT_ALLOWED, "allowmethods", text).id(1623).at_error().into())
 }

@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use crate::file_response;
 use crate::handler::{self, Handler, Made};
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{self, Hook, Stop};
 use crate::representation::{Origin, Representation, parse_http_date};
+use crate::request_context::RequestContext;
 use crate::response::{Body, Piece, Response};
 use crate::script::answer;
 use crate::waiting::Waiting;
@@ -67,47 +67,49 @@ fn internal_redirect(head: &ScriptHead) -> Option<&[u8]> {
 const OWN_FIELDS: &[&str] = &["Date", "Server"];
 
 /// Resolve hook (mod_asis.c, asis_handler). Other methods get the file as it stands.
-pub(crate) fn resolve<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
-    Waiting::only_if(Representation::may_wait(lookup), as_it_is(lookup))
+pub(crate) fn resolve<'l>(
+    request: &'l mut RequestContext<'_>,
+) -> Waiting<'l, Option<Rc<dyn Handler>>> {
+    Waiting::only_if(Representation::may_wait(request), as_it_is(request))
 }
 
-async fn as_it_is(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let is_get = lookup.method.is_some_and(Method::is_get_or_head);
-    let name = handler::effective(lookup)?.map(Cow::into_owned);
+async fn as_it_is(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    let is_get = request.method.is_some_and(Method::is_get_or_head);
+    let name = handler::effective(request)?.map(Cow::into_owned);
     let known = HANDLERS.iter().find(|known| name.as_deref() == Some(**known));
     let Some(name) = known.filter(|_| is_get) else { return Ok(None) };
-    if !phase::is_file(lookup) {
+    if !phase::is_file(request) {
         return Ok(None);
     }
-    lookup.mark_personal();
-    let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
-        .map_err(|errno| phase::open_failure(lookup, errno))?;
+    request.mark_personal();
+    let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
+        .map_err(|errno| phase::open_failure(request, errno))?;
     let length = usize::try_from(entry.status.size).unwrap_or(usize::MAX);
-    let text = start_of(lookup, &entry.file, length.min(limits::SCRIPT_HEAD_BYTES))?;
+    let text = start_of(request, &entry.file, length.min(limits::SCRIPT_HEAD_BYTES))?;
     let Start { mut head, fault, body } = parse(&text, length);
-    log_flaws(lookup, &head, fault)?;
+    log_flaws(request, &head, fault)?;
     head.lasting
         .retain(|field| OWN_FIELDS.iter().all(|own| !field.0.eq_ignore_ascii_case(own.as_bytes())));
     if let Some(location) = internal_redirect(&head) {
         let location = location.to_vec();
-        lookup.method = Some(Method::Get);
-        lookup.always.extend(answer::fields(head.lasting));
-        return Err(phase::internal(lookup, &location));
+        request.method = Some(Method::Get);
+        request.always.extend(answer::fields(head.lasting));
+        return Err(phase::internal(request, &location));
     }
     let origin = Origin {
-        root: lookup.place.root.clone(),
-        below: lookup.place.below.clone(),
-        links: lookup.links,
+        root: request.place.root.clone(),
+        below: request.place.below.clone(),
+        links: request.links,
     };
-    let source = Rc::new(Representation::new(entry, lookup, origin).await?);
-    let response = respond(lookup, head, body, source);
+    let source = Rc::new(Representation::new(entry, request, origin).await?);
+    let response = respond(request, head, body, source);
     Ok(Some(Made::new(name, response)))
 }
 
-fn start_of(lookup: &Lookup<'_>, file: &File, length: usize) -> Result<Vec<u8>, Failure> {
+fn start_of(request: &RequestContext<'_>, file: &File, length: usize) -> Result<Vec<u8>, Failure> {
     let mut text = Vec::new();
     file::read_whole(file, length, &mut text).map_err(|error| {
-        let path = lookup.display_path();
+        let path = request.display_path();
         let text = format!("file permissions deny server access: {path}: {error}");
         Failure::new(Status::FORBIDDEN, "asis", text).id(1234).at_error()
     })?;
@@ -116,12 +118,12 @@ fn start_of(lookup: &Lookup<'_>, file: &File, length: usize) -> Result<Vec<u8>, 
 
 /// The conditions of the request are not looked at: httpd does not ask what became of them.
 fn respond(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     head: ScriptHead,
     offset: usize,
     source: Rc<Representation>,
 ) -> Response {
-    let (mut response, _) = answer::describe(lookup, head);
+    let (mut response, _) = answer::describe(request, head);
     response.late = file_response::late_description(&source);
     response.content_type = response.content_type.or_else(|| source.content_type.clone());
     let offset = offset as u64;
@@ -132,20 +134,20 @@ fn respond(
 
 /// What the error log should say. What is no field is an error (check_headers of http_filters.c).
 fn log_flaws(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     head: &ScriptHead,
     fault: Option<ScriptFault>,
 ) -> Result<(), Failure> {
-    let name = String::from_utf8_lossy(lookup.file_name()).into_owned();
+    let name = String::from_utf8_lossy(request.file_name()).into_owned();
     for text in &head.invalid_statuses {
         let text = String::from_utf8_lossy(text);
         let text = format!("Invalid status line from script '{name}': {text}");
-        lookup.log(Level::Error, "asis", None, &text);
+        request.log(Level::Error, "asis", None, &text);
     }
     for date in head.last_modified.iter().filter(|date| parse_http_date(date).is_none()) {
         let date = String::from_utf8_lossy(date);
         let text = format!("Ignored invalid header value: Last-Modified: '{date}'");
-        lookup.log(Level::Info, "asis", Some(10247), &text);
+        request.log(Level::Info, "asis", Some(10247), &text);
     }
     let Some(fault) = fault else { return Ok(()) };
     // To mod_asis the beginning of the line is nothing: it has no buffer for it.
@@ -155,7 +157,7 @@ fn log_flaws(
     };
     let text = String::from_utf8_lossy(&text).into_owned();
     if matches!(fault, ScriptFault::NoEnd { .. } | ScriptFault::NoColon(_)) {
-        lookup.log(Level::Error, "asis", None, &text);
+        request.log(Level::Error, "asis", None, &text);
         return Ok(());
     }
     // No gateway is at fault here: the file is the server's own.

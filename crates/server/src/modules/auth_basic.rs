@@ -7,10 +7,10 @@ pub(crate) use rows::MODULE;
 use crate::expression::Text;
 use crate::failure::Failure;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::modules::authn_core;
 use crate::modules::authn_file::{self, Verdict};
 use crate::phase::{Decision, Stop};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, ServerKey, either};
 use crate::site::store::Merge;
@@ -74,17 +74,17 @@ impl Merge for Settings {
 }
 
 /// Find out who the client is, and whether that is true (authenticate_basic_user).
-pub(crate) fn identify<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Decision> {
+pub(crate) fn identify<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Decision> {
     let is_basic = |kind: Vec<u8>| kind.eq_ignore_ascii_case(b"Basic");
-    if !authn_core::auth_type(lookup).is_some_and(is_basic) {
+    if !authn_core::auth_type(request).is_some_and(is_basic) {
         return NowOrLater::Now(Ok(Decision::Declined));
     }
-    let proof = match proof(lookup) {
+    let proof = match proof(request) {
         Ok(proof) => proof,
         Err(stop) => return NowOrLater::Now(Err(stop)),
     };
-    let lookup = &*lookup;
-    ask(lookup, proof).map(|verdict| decide(lookup, verdict?))
+    let request = &*request;
+    ask(request, proof).map(|verdict| decide(request, verdict?))
 }
 
 /// What a client that names a user shows for it.
@@ -98,15 +98,15 @@ enum Proof {
 }
 
 /// That of the request, which from now on has the user that the client claims to be.
-fn proof(lookup: &mut Lookup<'_>) -> Result<Proof, Stop> {
-    let Some(realm) = authn_core::auth_name(lookup) else {
-        let text = format!("need AuthName: {}", uri(lookup));
+fn proof(request: &mut RequestContext<'_>) -> Result<Proof, Stop> {
+    let Some(realm) = authn_core::auth_name(request) else {
+        let text = format!("need AuthName: {}", uri(request));
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", text);
         return Err(failure.id(1615).at_error().recurring("AuthName").into());
     };
-    lookup.auth_type = Some("Basic");
-    let (user, password) = credentials(lookup)?;
-    let proof = match SETTINGS.of(&lookup.settings).uses_digest {
+    request.auth_type = Some("Basic");
+    let (user, password) = credentials(request)?;
+    let proof = match SETTINGS.of(&request.settings).uses_digest {
         Some(true) => {
             let text = [&user[..], b":", &realm, b":", &password].concat();
             Proof::Digest { realm, digest: pattern::password::md5_hex(&text) }
@@ -114,67 +114,67 @@ fn proof(lookup: &mut Lookup<'_>) -> Result<Proof, Stop> {
         _ => Proof::Password(password),
     };
     // The log names whoever it claims to be.
-    lookup.user = Some(user);
+    request.user = Some(user);
     Ok(proof)
 }
 
 /// What follows from what the providers say.
-fn decide(lookup: &Lookup<'_>, verdict: Verdict) -> Result<Decision, Stop> {
-    let is_authoritative = SETTINGS.of(&lookup.settings).is_authoritative.unwrap_or(true);
-    let user = || String::from_utf8_lossy(lookup.user.as_deref().unwrap_or_default());
+fn decide(request: &RequestContext<'_>, verdict: Verdict) -> Result<Decision, Stop> {
+    let is_authoritative = SETTINGS.of(&request.settings).is_authoritative.unwrap_or(true);
+    let user = || String::from_utf8_lossy(request.user.as_deref().unwrap_or_default());
     match verdict {
         Verdict::Granted => Ok(Decision::Accepted),
         Verdict::UserNotFound | Verdict::Error if !is_authoritative => Ok(Decision::Declined),
         Verdict::Denied => {
-            let (user, uri) = (user(), uri(lookup));
+            let (user, uri) = (user(), uri(request));
             let text =
                 format!("user {user}: authentication failure for \"{uri}\": Password Mismatch");
-            Err(unauthorized(lookup, 1617, text))
+            Err(unauthorized(request, 1617, text))
         }
         Verdict::UserNotFound => {
-            let text = format!("user {} not found: {}", user(), uri(lookup));
-            Err(unauthorized(lookup, 1618, text))
+            let text = format!("user {} not found: {}", user(), uri(request));
+            Err(unauthorized(request, 1618, text))
         }
         // The provider has said why.
         Verdict::Error => Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", "").into()),
     }
 }
 
-fn uri<'l>(lookup: &'l Lookup<'_>) -> std::borrow::Cow<'l, str> {
-    String::from_utf8_lossy(&lookup.path)
+fn uri<'l>(request: &'l RequestContext<'_>) -> std::borrow::Cow<'l, str> {
+    String::from_utf8_lossy(&request.path)
 }
 
-fn unauthorized(lookup: &Lookup<'_>, id: u32, text: String) -> Stop {
+fn unauthorized(request: &RequestContext<'_>, id: u32, text: String) -> Stop {
     let failure = Failure::new(Status::UNAUTHORIZED, "auth_basic", text).id(id).at_error();
-    challenge(lookup, failure).into()
+    challenge(request, failure).into()
 }
 
 /// Tell the client how to say who it is (ap_note_auth_failure). A document of `ErrorDocument` has
 /// to say so, too.
-pub(crate) fn challenge(lookup: &Lookup<'_>, failure: Failure) -> Failure {
-    let Some(auth_type) = authn_core::auth_type(lookup) else {
-        let text = format!("need AuthType to note auth failure: {}", uri(lookup));
-        lookup.log(Level::Error, "core", Some(571), &text);
+pub(crate) fn challenge(request: &RequestContext<'_>, failure: Failure) -> Failure {
+    let Some(auth_type) = authn_core::auth_type(request) else {
+        let text = format!("need AuthType to note auth failure: {}", uri(request));
+        request.log(Level::Error, "core", Some(571), &text);
         return failure;
     };
     if !auth_type.eq_ignore_ascii_case(b"Basic") {
         return failure;
     }
-    let realm = authn_core::auth_name(lookup).unwrap_or_default();
+    let realm = authn_core::auth_name(request).unwrap_or_default();
     let value = [b"Basic realm=\"", realm.as_slice(), b"\""].concat();
     failure.always("WWW-Authenticate", value)
 }
 
 /// User and password of the request (get_basic_auth).
-fn credentials(lookup: &mut Lookup<'_>) -> Result<(Vec<u8>, Vec<u8>), Stop> {
-    let Some(value) = lookup.field("Authorization").map(<[u8]>::to_vec) else {
+fn credentials(request: &mut RequestContext<'_>) -> Result<(Vec<u8>, Vec<u8>), Stop> {
+    let Some(value) = request.field("Authorization").map(<[u8]>::to_vec) else {
         // Nothing is wrong with the first request of a client.
-        return Err(unauthorized(lookup, 0, String::new()));
+        return Err(unauthorized(request, 0, String::new()));
     };
     let end = value.iter().position(|byte| *byte == b' ').unwrap_or(value.len());
     if !value[..end].eq_ignore_ascii_case(b"Basic") {
-        let text = format!("client used wrong authentication scheme: {}", uri(lookup));
-        return Err(unauthorized(lookup, 1614, text));
+        let text = format!("client used wrong authentication scheme: {}", uri(request));
+        return Err(unauthorized(request, 1614, text));
     }
     let encoded = value[end..].trim_ascii_start();
     let mut decoded = expr::unbase64(encoded);
@@ -187,15 +187,15 @@ fn credentials(lookup: &mut Lookup<'_>) -> Result<(Vec<u8>, Vec<u8>), Stop> {
 }
 
 /// Ask one provider after the other until one knows the user.
-fn ask<'l>(lookup: &'l Lookup<'_>, proof: Proof) -> Waiting<'l, Verdict> {
-    let providers = SETTINGS.of(&lookup.settings).providers.as_ref();
-    let default_file = authn_file::SETTINGS.of(&lookup.settings).user_file();
-    if providers.is_none() && !has_file(lookup) {
+fn ask<'l>(request: &'l RequestContext<'_>, proof: Proof) -> Waiting<'l, Verdict> {
+    let providers = SETTINGS.of(&request.settings).providers.as_ref();
+    let default_file = authn_file::SETTINGS.of(&request.settings).user_file();
+    if providers.is_none() && !has_file(request) {
         let text = "No Authn provider configured";
-        lookup.log_recurring(Level::Error, "auth_basic", Some(1616), text);
+        request.log_recurring(Level::Error, "auth_basic", Some(1616), text);
         return NowOrLater::Now(Ok(Verdict::Error));
     }
-    let user = lookup.user.as_deref().unwrap_or_default();
+    let user = request.user.as_deref().unwrap_or_default();
     let default = providers.is_none().then_some(None);
     let named = providers.into_iter().flat_map(|all| all.iter());
     let files = named.map(|provider| provider.user_file.as_ref()).chain(default);
@@ -203,10 +203,10 @@ fn ask<'l>(lookup: &'l Lookup<'_>, proof: Proof) -> Waiting<'l, Verdict> {
         let file = file.or(default_file).map(|path| path.as_path());
         let verdict = match &proof {
             Proof::Password(password) => {
-                authn_file::check_password(lookup, file, user, password.clone())
+                authn_file::check_password(request, file, user, password.clone())
             }
             Proof::Digest { realm, digest } => {
-                authn_file::check_digest(lookup, file, user, realm, digest.clone())
+                authn_file::check_digest(request, file, user, realm, digest.clone())
             }
         };
         verdict.map(|verdict| {
@@ -220,20 +220,20 @@ fn ask<'l>(lookup: &'l Lookup<'_>, proof: Proof) -> Waiting<'l, Verdict> {
 }
 
 /// Whether the provider is there that is asked where none is named.
-fn has_file(lookup: &Lookup<'_>) -> bool {
-    lookup.site().language.has_module(authn_file::MODULE.table.name)
+fn has_file(request: &RequestContext<'_>) -> bool {
+    request.site().language.has_module(authn_file::MODULE.table.name)
 }
 
 /// `AuthBasicFake`: tell whoever runs behind this server who the client is
 /// (authenticate_basic_fake).
-pub(crate) fn fake(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let settings = lookup.settings.clone();
+pub(crate) fn fake(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let settings = request.settings.clone();
     let Some(Some((user, password))) = &SETTINGS.of(&settings).fake else { return Ok(()) };
     let mut parts = Vec::new();
     let ids = [("user", "username", 2455, 2458), ("password", "password", 2456, 2459)];
     for (text, (what, name, error_id, empty_id)) in [user, password].into_iter().zip(ids) {
-        let value = text.value(lookup, None).map_err(|error| {
-            let uri = uri(lookup);
+        let value = text.value(request, None).map_err(|error| {
+            let uri = uri(request);
             let text = format!(
                 "AuthBasicFake: could not evaluate {what} expression for URI '{uri}': {error}"
             );
@@ -241,10 +241,10 @@ pub(crate) fn fake(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
             failure.id(error_id).at_error()
         })?;
         if value.is_empty() {
-            let uri = uri(lookup);
+            let uri = uri(request);
             let text = format!("AuthBasicFake: empty {name} expression for URI '{uri}', ignoring");
-            lookup.log(Level::Info, "auth_basic", Some(empty_id), &text);
-            set_authorization(lookup, None);
+            request.log(Level::Info, "auth_basic", Some(empty_id), &text);
+            set_authorization(request, None);
             return Ok(());
         }
         parts.push(value);
@@ -252,21 +252,21 @@ pub(crate) fn fake(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let value = [b"Basic ", expr::base64(&parts.join(&b':')).as_slice()].concat();
     let shown = String::from_utf8_lossy(&value);
     let text = format!("AuthBasicFake: \"Authorization: {shown}\"");
-    lookup.log(Level::Info, "auth_basic", Some(2457), &text);
-    set_authorization(lookup, Some(value));
+    request.log(Level::Info, "auth_basic", Some(2457), &text);
+    set_authorization(request, Some(value));
     Ok(())
 }
 
 /// Replace the field of the request, or take it out.
-fn set_authorization(lookup: &mut Lookup<'_>, value: Option<Vec<u8>>) {
-    lookup.mark_personal();
-    let view = lookup.request.view();
+fn set_authorization(request: &mut RequestContext<'_>, value: Option<Vec<u8>>) {
+    request.mark_personal();
+    let view = request.received.view();
     let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned().into();
     let others = view.fields().filter(|field| !field.0.eq_ignore_ascii_case(b"Authorization"));
     let mut fields: Vec<crate::response::Field> =
         others.map(|field| (name(field.0), field.1.to_vec())).collect();
     fields.extend(value.map(|value| ("Authorization".into(), value)));
-    if let Some(request) = lookup.request.with_fields(&fields) {
-        lookup.request = Rc::new(request);
+    if let Some(received) = request.received.with_fields(&fields) {
+        request.received = Rc::new(received);
     }
 }

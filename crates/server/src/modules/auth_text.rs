@@ -2,8 +2,8 @@
 //! they have changed, and taken apart by the rules of `ap_cfg_getline` and `ap_getword`
 //! (server/util.c). What the words mean is the business of the modules that ask.
 
-use crate::lookup::Lookup;
 use crate::question;
+use crate::request_context::RequestContext;
 use crate::thread_state::ThreadKey;
 use crate::waiting::{NowOrLater, Waiting};
 use runtime::file::{self, Errno, Kind, Links, Purpose, Status};
@@ -86,7 +86,7 @@ impl Text {
     /// As [`question::elsewhere`] for a long file.
     pub(crate) fn search<'l, T: Clone + Send + 'static>(
         self,
-        lookup: &'l Lookup<'_>,
+        request: &'l RequestContext<'_>,
         about: &impl Hash,
         search: impl FnOnce(&mut dyn BufRead) -> T + Send + 'static,
     ) -> Waiting<'l, T> {
@@ -94,7 +94,7 @@ impl Text {
             Self::Kept(text) => NowOrLater::Now(Ok(search(&mut &*text))),
             Self::Long(file) => {
                 let work = move || search(&mut BufReader::new(file));
-                question::elsewhere(lookup, about, work).map(|found| Ok((*found?).clone()))
+                question::elsewhere(request, about, work).map(|found| Ok((*found?).clone()))
             }
         }
     }

@@ -3,10 +3,10 @@
 use crate::expression::{Mode, Text};
 use crate::failure::Failure;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::{auth_basic, authn_file};
 use crate::phase::{Decision, Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings as site;
 use crate::site::settings::{DirectoryKey, either};
@@ -76,16 +76,16 @@ fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
 }
 
 /// `AuthType`; nothing is what `None` says, too.
-pub(crate) fn auth_type(lookup: &Lookup<'_>) -> Option<Vec<u8>> {
-    let text = SETTINGS.of(&lookup.settings).auth_type.as_ref()?;
-    let value = value(lookup, text, 2834, "AuthType")?;
+pub(crate) fn auth_type(request: &RequestContext<'_>) -> Option<Vec<u8>> {
+    let text = SETTINGS.of(&request.settings).auth_type.as_ref()?;
+    let value = value(request, text, 2834, "AuthType")?;
     (!value.eq_ignore_ascii_case(b"None")).then_some(value)
 }
 
 /// `AuthName` as it stands between quotes (`ap_escape_quotes`).
-pub(crate) fn auth_name(lookup: &Lookup<'_>) -> Option<Vec<u8>> {
-    let text = SETTINGS.of(&lookup.settings).auth_name.as_ref()?;
-    let value = value(lookup, text, 2835, "AuthName")?;
+pub(crate) fn auth_name(request: &RequestContext<'_>) -> Option<Vec<u8>> {
+    let text = SETTINGS.of(&request.settings).auth_name.as_ref()?;
+    let value = value(request, text, 2835, "AuthName")?;
     let mut escaped = Vec::with_capacity(value.len());
     // A field has one line, whatever an expression brings.
     let printable = |byte: u8| if matches!(byte, b'\r' | b'\n' | 0) { b' ' } else { byte };
@@ -101,20 +101,20 @@ pub(crate) fn auth_name(lookup: &Lookup<'_>) -> Option<Vec<u8>> {
     Some(escaped)
 }
 
-fn value(lookup: &Lookup<'_>, text: &Text, id: u32, name: &str) -> Option<Vec<u8>> {
-    let error = match text.value(lookup, None) {
+fn value(request: &RequestContext<'_>, text: &Text, id: u32, name: &str) -> Option<Vec<u8>> {
+    let error = match text.value(request, None) {
         Ok(value) => return Some(value),
         Err(error) => error,
     };
     let text = format!("{name} expression could not be evaluated: {error}");
-    lookup.log_recurring(Level::Error, "authn_core", Some(id), &text);
+    request.log_recurring(Level::Error, "authn_core", Some(id), &text);
     None
 }
 
 /// The last to be asked who the client is: whoever asks for nothing is answered, and a type that no
 /// module knows is an error (authenticate_no_user).
-pub(crate) fn identify(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
-    let Some(auth_type) = auth_type(lookup) else { return Ok(Decision::Accepted) };
+pub(crate) fn identify(request: &mut RequestContext<'_>) -> Result<Decision, Stop> {
+    let Some(auth_type) = auth_type(request) else { return Ok(Decision::Accepted) };
     let auth_type = String::from_utf8_lossy(&auth_type);
     let text = format!("AuthType {auth_type} configured without corresponding module");
     let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authn_core", text.clone());

@@ -1,10 +1,10 @@
 //! authn_file: users and the hashes of their passwords in a text file (mod_authn_file).
 
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::auth_text;
 use crate::question::{self, Answer, Question};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
@@ -71,7 +71,7 @@ const LINE_BYTES_MAX: usize = 8191;
 
 /// Whether the password is that of the user.
 pub(crate) fn check_password<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: Option<&Path>,
     user: &'l [u8],
     password: Vec<u8>,
@@ -79,9 +79,9 @@ pub(crate) fn check_password<'l>(
     let ids = Ids { unset: 1619, unreadable: 1620 };
     let asked = user.to_vec();
     let about = ("user", user);
-    let entry = entry(lookup, file, &ids, &about, move |line| of_user(line, &asked));
+    let entry = entry(request, file, &ids, &about, move |line| of_user(line, &asked));
     entry.and_then(move |entry| match entry {
-        Ok(Some(hash)) => check_hash(lookup, user, password, hash),
+        Ok(Some(hash)) => check_hash(request, user, password, hash),
         Ok(None) => NowOrLater::Now(Ok(Verdict::UserNotFound)),
         Err(Unreadable) => NowOrLater::Now(Ok(Verdict::Error)),
     })
@@ -89,13 +89,13 @@ pub(crate) fn check_password<'l>(
 
 /// Whether the password is the one that was hashed.
 fn check_hash<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     user: &'l [u8],
     password: Vec<u8>,
     hash: Vec<u8>,
 ) -> Waiting<'l, Verdict> {
     let question = Question::Password { hash, password };
-    question::ask(lookup, question).map(move |answer| {
+    question::ask(request, question).map(move |answer| {
         let text = match answer? {
             Answer::Fits(Ok(true)) => return Ok(Verdict::Granted),
             Answer::Fits(Err(unusable)) => unusable.to_string(),
@@ -103,14 +103,14 @@ fn check_hash<'l>(
         };
         // httpd's crypt(3) says nothing but no; the administrator should know why.
         let text = format!("user {}: {text}", String::from_utf8_lossy(user));
-        lookup.log(Level::Warn, "authn_file", None, &text);
+        request.log(Level::Warn, "authn_file", None, &text);
         Ok(Verdict::Denied)
     })
 }
 
 /// Whether `digest` is the one that the file has for a user of a realm, as `htdigest` writes it.
 pub(crate) fn check_digest<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: Option<&Path>,
     user: &[u8],
     realm: &[u8],
@@ -119,7 +119,7 @@ pub(crate) fn check_digest<'l>(
     let ids = Ids { unset: 1621, unreadable: 1622 };
     let asked = (user.to_vec(), realm.to_vec());
     let look = move |line: &[u8]| of_realm(line, &asked.0, &asked.1);
-    entry(lookup, file, &ids, &("realm", user, realm), look).map(move |entry| {
+    entry(request, file, &ids, &("realm", user, realm), look).map(move |entry| {
         Ok(match entry? {
             Ok(Some(known)) if known == digest => Verdict::Granted,
             Ok(Some(_)) => Verdict::Denied,
@@ -150,26 +150,26 @@ struct Ids {
 struct Unreadable;
 
 fn entry<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: Option<&Path>,
     ids: &Ids,
     about: &impl Hash,
     look: impl FnMut(&[u8]) -> Option<Vec<u8>> + Send + 'static,
 ) -> Waiting<'l, Result<Option<Vec<u8>>, Unreadable>> {
-    lookup.mark_personal();
+    request.mark_personal();
     let Some(path) = file else {
         let text = "AuthUserFile not specified in the configuration";
-        lookup.log_recurring(Level::Error, "authn_file", Some(ids.unset), text);
+        request.log_recurring(Level::Error, "authn_file", Some(ids.unset), text);
         return NowOrLater::Now(Ok(Err(Unreadable)));
     };
-    match auth_text::TEXTS.of(&lookup.context.modules).open(path) {
+    match auth_text::TEXTS.of(&request.context.modules).open(path) {
         Ok(text) => {
             let search = |lines: &mut dyn BufRead| auth_text::find(lines, LINE_BYTES_MAX, look);
-            text.search(lookup, &(path, about), search).map(|found| found.map(Ok))
+            text.search(request, &(path, about), search).map(|found| found.map(Ok))
         }
         Err(errno) => {
             let text = format!("Could not open password file: {}", path.display());
-            lookup.log_errno(errno, "authn_file", ids.unreadable, &text);
+            request.log_errno(errno, "authn_file", ids.unreadable, &text);
             NowOrLater::Now(Ok(Err(Unreadable)))
         }
     }

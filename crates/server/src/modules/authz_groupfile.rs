@@ -3,10 +3,10 @@
 
 use crate::expression::Text;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::authz_core::{Verdict, words};
 use crate::modules::{auth_text, authz_owner};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
@@ -62,38 +62,38 @@ const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// `Require group`
 pub(crate) fn check_group<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: Option<&'l Arc<PathBuf>>,
     text: &'l Text,
 ) -> Waiting<'l, Verdict> {
-    let Some(user) = &lookup.user else { return NowOrLater::Now(Ok(Verdict::DeniedNoUser)) };
+    let Some(user) = &request.user else { return NowOrLater::Now(Ok(Verdict::DeniedNoUser)) };
     let ids = Ids { unset: 1664, unreadable: 1665, unknown: (1666, Level::Info) };
-    groups_of(lookup, file, user, ids).map(|groups| {
+    groups_of(request, file, user, ids).map(|groups| {
         let Some(groups) = groups? else { return Ok(Verdict::Denied) };
         let what = "authz_groupfile authorize: require group";
-        let Some(wanted) = words(lookup, text, "authz_groupfile", 2592, what) else {
+        let Some(wanted) = words(request, text, "authz_groupfile", 2592, what) else {
             return Ok(Verdict::Denied);
         };
         if wanted.iter().any(|wanted| has(&groups, wanted)) {
             return Ok(Verdict::Granted);
         }
-        say_denied(lookup, user, 1667, "group(s)");
+        say_denied(request, user, 1667, "group(s)");
         Ok(Verdict::Denied)
     })
 }
 
 /// `Require file-group`
 pub(crate) fn check_file_group<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: Option<&'l Arc<PathBuf>>,
 ) -> Waiting<'l, Verdict> {
-    let Some(user) = &lookup.user else { return NowOrLater::Now(Ok(Verdict::DeniedNoUser)) };
+    let Some(user) = &request.user else { return NowOrLater::Now(Ok(Verdict::DeniedNoUser)) };
     let ids = Ids { unset: 1668, unreadable: 1669, unknown: (1670, Level::Error) };
-    groups_of(lookup, file, user, ids).map(|groups| {
+    groups_of(request, file, user, ids).map(|groups| {
         let Some(groups) = groups? else { return Ok(Verdict::Denied) };
-        match authz_owner::file_group(lookup) {
+        match authz_owner::file_group(request) {
             Some(group) if has(&groups, group.as_bytes()) => return Ok(Verdict::Granted),
-            Some(_) => say_denied(lookup, user, 1671, "file group"),
+            Some(_) => say_denied(request, user, 1671, "file group"),
             None => {}
         }
         Ok(Verdict::Denied)
@@ -105,14 +105,14 @@ fn has(groups: &[Vec<u8>], wanted: &[u8]) -> bool {
     groups.iter().any(|group| group.eq_ignore_ascii_case(wanted))
 }
 
-fn say_denied(lookup: &Lookup<'_>, user: &[u8], id: u32, what: &str) {
+fn say_denied(request: &RequestContext<'_>, user: &[u8], id: u32, what: &str) {
     let text = format!(
         "Authorization of user {} to access {} failed, reason: user is not part of the \
          'require'ed {what}.",
         String::from_utf8_lossy(user),
-        String::from_utf8_lossy(&lookup.path)
+        String::from_utf8_lossy(&request.path)
     );
-    lookup.log(Level::Debug, "authz_groupfile", Some(id), &text);
+    request.log(Level::Debug, "authz_groupfile", Some(id), &text);
 }
 
 /// httpd's numbers for what may be wrong with a file.
@@ -125,27 +125,27 @@ struct Ids {
 
 /// The groups that a user is in; `None` if there are none, which the log knows.
 fn groups_of<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     file: Option<&'l Arc<PathBuf>>,
     user: &'l [u8],
     ids: Ids,
 ) -> Waiting<'l, Option<Vec<Vec<u8>>>> {
-    let Some(path) = file.or(SETTINGS.of(&lookup.settings).group_file()) else {
+    let Some(path) = file.or(SETTINGS.of(&request.settings).group_file()) else {
         let text = "No group file was specified in the configuration";
         let id = Some(ids.unset);
-        lookup.log_recurring(Level::Error, "authz_groupfile", id, text);
+        request.log_recurring(Level::Error, "authz_groupfile", id, text);
         return NowOrLater::Now(Ok(None));
     };
-    let text = match auth_text::TEXTS.of(&lookup.context.modules).open(path) {
+    let text = match auth_text::TEXTS.of(&request.context.modules).open(path) {
         Ok(text) => text,
         Err(errno) => {
             let text = format!("Could not open group file: {}", path.display());
-            lookup.log_errno(errno, "authz_groupfile", ids.unreadable, &text);
+            request.log_errno(errno, "authz_groupfile", ids.unreadable, &text);
             return NowOrLater::Now(Ok(None));
         }
     };
     let member = user.to_vec();
-    let groups = text.search(lookup, &("groups", path, user), move |lines: &mut dyn BufRead| {
+    let groups = text.search(request, &("groups", path, user), move |lines: &mut dyn BufRead| {
         let mut groups = Vec::new();
         let _: Option<()> = auth_text::find(lines, LINE_BYTES_MAX, |line| {
             groups.extend(group_with(line, &member));
@@ -160,11 +160,11 @@ fn groups_of<'l>(
                 "Authorization of user {} to access {} failed, reason: user doesn't appear in \
                  group file ({}).",
                 String::from_utf8_lossy(user),
-                String::from_utf8_lossy(&lookup.path),
+                String::from_utf8_lossy(&request.path),
                 path.display()
             );
             let (id, level) = ids.unknown;
-            lookup.log(level, "authz_groupfile", Some(id), &text);
+            request.log(level, "authz_groupfile", Some(id), &text);
             return Ok(None);
         }
         Ok(Some(groups))

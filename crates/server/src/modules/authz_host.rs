@@ -2,12 +2,12 @@
 
 use crate::expression::Text;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::auth_text;
 use crate::modules::authz_core::{Verdict, words};
 use crate::names::End;
 use crate::question::{self, Answer, Question};
+use crate::request_context::RequestContext;
 use crate::waiting::{self, NowOrLater, Waiting};
 use config::lexer::Words;
 use expr::Subnet;
@@ -81,20 +81,20 @@ pub(crate) fn is_in(networks: &[Subnet], address: IpAddr) -> bool {
 }
 
 /// `Require local`: a loopback address, or both ends the same.
-pub(crate) fn is_local(lookup: &Lookup<'_>) -> bool {
-    let client = lookup.client().to_canonical();
+pub(crate) fn is_local(request: &RequestContext<'_>) -> bool {
+    let client = request.client().to_canonical();
     // 127.0.0.0/8 and ::1 are what the standard library calls loopback.
-    client.is_loopback() || client == lookup.request.local.ip().to_canonical()
+    client.is_loopback() || client == request.received.local.ip().to_canonical()
 }
 
 /// The client's name, if it is one that can be trusted.
-pub(crate) fn client_name<'l>(lookup: &'l Lookup<'_>) -> Waiting<'l, Option<String>> {
-    let question = Question::NameOf(lookup.client().to_canonical());
-    question::ask(lookup, question).map(|answer| match answer? {
+pub(crate) fn client_name<'l>(request: &'l RequestContext<'_>) -> Waiting<'l, Option<String>> {
+    let question = Question::NameOf(request.client().to_canonical());
+    question::ask(request, question).map(|answer| match answer? {
         Answer::Name(name) => {
             if name.is_some() {
-                let client = End::Client(lookup.client());
-                lookup.request.names.keep(client, name.as_deref()); // for logs
+                let client = End::Client(request.client());
+                request.received.names.keep(client, name.as_deref()); // for logs
             }
             Ok(name)
         }
@@ -113,17 +113,22 @@ pub(crate) fn in_domain(domain: &[u8], name: &[u8]) -> bool {
 
 /// `Require host`
 pub(crate) fn check_host<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     text: &'l Text,
     written: &'l str,
 ) -> Waiting<'l, Verdict> {
-    client_name(lookup).map(move |name| Ok(check_name(lookup, text, written, name?)))
+    client_name(request).map(move |name| Ok(check_name(request, text, written, name?)))
 }
 
-fn check_name(lookup: &Lookup<'_>, text: &Text, written: &str, name: Option<String>) -> Verdict {
-    let say = |level, id, text: &str| lookup.log(level, "authz_host", Some(id), text);
+fn check_name(
+    request: &RequestContext<'_>,
+    text: &Text,
+    written: &str,
+    name: Option<String>,
+) -> Verdict {
+    let say = |level, id, text: &str| request.log(level, "authz_host", Some(id), text);
     let Some(name) = name else {
-        let uri = String::from_utf8_lossy(&lookup.path);
+        let uri = String::from_utf8_lossy(&request.path);
         let text = format!(
             "access check of '{written}' to {uri} failed, reason: unable to get the remote host \
              name"
@@ -131,7 +136,7 @@ fn check_name(lookup: &Lookup<'_>, text: &Text, written: &str, name: Option<Stri
         say(Level::Error, 1753, &text);
         return Verdict::Denied;
     };
-    let mut domains = match text.value(lookup, None) {
+    let mut domains = match text.value(request, None) {
         Ok(domains) => domains,
         Err(error) => {
             let text = format!(
@@ -158,23 +163,26 @@ fn check_name(lookup: &Lookup<'_>, text: &Text, written: &str, name: Option<Stri
 }
 
 /// `Require forward-dns`
-pub(crate) fn check_forward_dns<'l>(lookup: &'l Lookup<'_>, text: &Text) -> Waiting<'l, Verdict> {
+pub(crate) fn check_forward_dns<'l>(
+    request: &'l RequestContext<'_>,
+    text: &Text,
+) -> Waiting<'l, Verdict> {
     let what = "authz_host authorize: require forward-dns";
-    let Some(names) = words(lookup, text, "authz_host", 3354, what) else {
+    let Some(names) = words(request, text, "authz_host", 3354, what) else {
         return NowOrLater::Now(Ok(Verdict::Denied));
     };
     // What follows a `#` is a comment.
     let is_whole = |word: &Vec<u8>| !word.contains(&b'#');
     let end = names.iter().position(|word| !is_whole(word)).map_or(names.len(), |last| last + 1);
-    let client = lookup.client().to_canonical();
+    let client = request.client().to_canonical();
     let granted = waiting::first(names.into_iter().take(end), move |word| {
         let name = word.split(|byte| *byte == b'#').next().unwrap_or_default();
         if name.is_empty() {
             return NowOrLater::Now(Ok(ControlFlow::Continue(())));
         }
         let name = String::from_utf8_lossy(name).into_owned();
-        question::ask(lookup, Question::AddressesOf(name.clone())).map(move |answer| {
-            Ok(match is_among(lookup, client, &name, answer?) {
+        question::ask(request, Question::AddressesOf(name.clone())).map(move |answer| {
+            Ok(match is_among(request, client, &name, answer?) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             })
@@ -184,19 +192,19 @@ pub(crate) fn check_forward_dns<'l>(lookup: &'l Lookup<'_>, text: &Text) -> Wait
 }
 
 /// Whether a client has one of the addresses of a name.
-fn is_among(lookup: &Lookup<'_>, client: IpAddr, name: &str, answer: Answer) -> bool {
+fn is_among(request: &RequestContext<'_>, client: IpAddr, name: &str, answer: Answer) -> bool {
     let addresses = match answer {
         Answer::Addresses(addresses) => addresses,
         _ => Vec::new(),
     };
     if addresses.is_empty() {
         let text = format!("No sockaddr info for \"{name}\"");
-        lookup.log(Level::Warn, "authz_host", Some(3356), &text);
+        request.log(Level::Warn, "authz_host", Some(3356), &text);
     }
     for address in addresses {
         let matches = if address == client { "yes" } else { "no" };
         let text = format!("access check for {client} as '{name}': {matches}");
-        lookup.log(Level::Debug, "authz_host", Some(3355), &text);
+        request.log(Level::Debug, "authz_host", Some(3355), &text);
         if address == client {
             return true;
         }

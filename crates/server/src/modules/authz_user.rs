@@ -2,19 +2,19 @@
 
 use crate::expression::Text;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::authz_core::{Verdict, words};
+use crate::request_context::RequestContext;
 
 /// The module; it brings providers of `Require` only.
 pub(crate) static MODULE: Module =
     Module::new("authz_user_module", "mod_authz_user.c", &[], Hooks::NONE);
 
 /// `Require user`
-pub(crate) fn check(lookup: &Lookup<'_>, text: &Text) -> Verdict {
-    let Some(user) = &lookup.user else { return Verdict::DeniedNoUser };
+pub(crate) fn check(request: &RequestContext<'_>, text: &Text) -> Verdict {
+    let Some(user) = &request.user else { return Verdict::DeniedNoUser };
     let what = "authz_user authorize: require user";
-    let Some(names) = words(lookup, text, "authz_user", 2594, what) else {
+    let Some(names) = words(request, text, "authz_user", 2594, what) else {
         return Verdict::Denied;
     };
     if names.contains(user) {
@@ -23,9 +23,9 @@ pub(crate) fn check(lookup: &Lookup<'_>, text: &Text) -> Verdict {
     let text = format!(
         "access to {} failed, reason: user '{}' does not meet 'require'ments for user to be \
          allowed access",
-        String::from_utf8_lossy(&lookup.path),
+        String::from_utf8_lossy(&request.path),
         String::from_utf8_lossy(user)
     );
-    lookup.log(Level::Debug, "authz_user", Some(1663), &text);
+    request.log(Level::Debug, "authz_user", Some(1663), &text);
     Verdict::Denied
 }

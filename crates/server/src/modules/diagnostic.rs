@@ -14,10 +14,10 @@ mod upgrade;
 
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::phase::Stop;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::request_body::RequestBody;
+use crate::request_context::RequestContext;
 use crate::response::{Body, Response, Source};
 use crate::waiting::{NowOrLater, Waiting};
 use load::Load;
@@ -38,8 +38,8 @@ const MOST_BYTES: u64 = 16 << 20;
 const PIECE_BYTES: u64 = 1024;
 
 /// Resolve hook.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    Ok(match handler::configured(lookup)?.as_deref() {
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    Ok(match handler::configured(request)?.as_deref() {
         Some(NAME) => Some(Rc::new(Diagnostic)),
         Some("trivet-wait") => Some(Rc::new(Load::Wait)),
         Some("trivet-cpu") => Some(Rc::new(Load::Cpu)),
@@ -59,15 +59,15 @@ impl Handler for Diagnostic {
         NAME
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        let limit = lookup.settings.core.limit_request_body();
-        NowOrLater::boxed(move || async move { Ok(respond(&lookup.request, limit).await?) })
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        let limit = request.settings.core.limit_request_body();
+        NowOrLater::boxed(move || async move { Ok(respond(&request.received, limit).await?) })
     }
 }
 
 /// Do what the query asks for; `limit` is LimitRequestBody.
-async fn respond(request: &Request, limit: u64) -> Result<Response, Failure> {
-    let query = String::from_utf8_lossy(request.query().unwrap_or_default()).into_owned();
+async fn respond(received: &ReceivedRequest, limit: u64) -> Result<Response, Failure> {
+    let query = String::from_utf8_lossy(received.query().unwrap_or_default()).into_owned();
     let wait_ms = milliseconds(&query, "wait")?;
     let burn_ms = milliseconds(&query, "burn")?;
     if wait_ms > 0 {
@@ -95,16 +95,16 @@ async fn respond(request: &Request, limit: u64) -> Result<Response, Failure> {
         return Ok(upgrade::respond());
     }
     if has(&query, "echo") {
-        return echo(request, limit).await;
+        return echo(received, limit).await;
     }
     let text = format!("waited {wait_ms} ms, burned {burn_ms} ms\n");
     Ok(Response::page("text/plain; charset=utf-8", text.into_bytes()))
 }
 
 /// What comes is sent back at once: a client that does not read is not read from, either.
-async fn echo(request: &Request, limit: u64) -> Result<Response, Failure> {
+async fn echo(received: &ReceivedRequest, limit: u64) -> Result<Response, Failure> {
     let mut response = Response::page("application/octet-stream", Vec::new());
-    if let Some(incoming) = &request.incoming {
+    if let Some(incoming) = &received.incoming {
         incoming.want(limit);
         if let Some(first) = incoming.read().await? {
             response.body = Body::stream(Echo { first: Some(first), rest: incoming.clone() });

@@ -3,9 +3,9 @@
 
 use crate::failure::Failure;
 use crate::handler;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{self, Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
@@ -138,29 +138,31 @@ fn fallback_resource(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error
 }
 
 /// Fixup hook: the slash of a folder, its index file, and what answers for what is not there.
-pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    if lookup.is_folder() {
-        return NowOrLater::later(folder(lookup));
+pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
+    if request.is_folder() {
+        return NowOrLater::later(folder(request));
     }
-    match wants_fallback(lookup) {
-        Ok(true) => NowOrLater::later(fallback(lookup)),
+    match wants_fallback(request) {
+        Ok(true) => NowOrLater::later(fallback(request)),
         Ok(false) => NowOrLater::Now(Ok(())),
         Err(stop) => NowOrLater::Now(Err(stop)),
     }
 }
 
-async fn folder(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if !lookup.path.ends_with(b"/") {
+async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    if !request.path.ends_with(b"/") {
         // Clients such as those with `redirect-carefully` lose the method of other requests.
-        let is_get = lookup.method.is_some_and(Method::is_get_or_head);
-        let is_careful = !is_get && lookup.env.has("redirect-carefully");
-        if SETTINGS.of(&lookup.settings).redirects_to_slash() && !is_careful {
-            return Err(Failure::redirect(Status::MOVED_PERMANENTLY, slash_location(lookup)).into());
+        let is_get = request.method.is_some_and(Method::is_get_or_head);
+        let is_careful = !is_get && request.env.has("redirect-carefully");
+        if SETTINGS.of(&request.settings).redirects_to_slash() && !is_careful {
+            return Err(
+                Failure::redirect(Status::MOVED_PERMANENTLY, slash_location(request)).into()
+            );
         }
         return Ok(());
     }
-    let settings = lookup.settings.clone();
-    if SETTINGS.of(&settings).checks_handler() && handler::configured(lookup)?.is_some() {
+    let settings = request.settings.clone();
+    if SETTINGS.of(&settings).checks_handler() && handler::configured(request)?.is_some() {
         return Ok(());
     }
     if SETTINGS.of(&settings).index().next().is_none() {
@@ -168,12 +170,12 @@ async fn folder(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     }
     let mut refused = None;
     for name in SETTINGS.of(&settings).index() {
-        match phase::look_up(lookup, name.as_bytes(), lookup.query.clone()).await {
+        match phase::look_up(request, name.as_bytes(), request.query.clone()).await {
             Ok(found) if is_answer(&found) => {
                 if let Some(status) = SETTINGS.of(&settings).index_redirect() {
-                    return Err(index_redirect(lookup, status, &found).into());
+                    return Err(index_redirect(request, status, &found).into());
                 }
-                lookup.adopt(found);
+                request.adopt(found);
                 return Ok(());
             }
             Ok(_) => {}
@@ -190,66 +192,70 @@ async fn folder(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     }
     // For whoever says that there is none.
     let tried: Vec<&str> = SETTINGS.of(&settings).index().collect();
-    lookup.notes.set("dir-index-names", tried.join(","));
-    match wants_fallback(lookup)? {
-        true => fallback(lookup).await,
+    request.notes.set("dir-index-names", tried.join(","));
+    match wants_fallback(request)? {
+        true => fallback(request).await,
         false => Ok(()),
     }
 }
 
 /// Whether an index file is there, or something that needs none. As in httpd one that may not be
 /// read is one as well: a script perhaps, and else refused.
-fn is_answer(found: &Lookup<'_>) -> bool {
+fn is_answer(found: &RequestContext<'_>) -> bool {
     phase::is_regular(found) || found.backend.is_some()
 }
 
 /// Whether `FallbackResource` answers: nothing else is there (mod_dir.c, fixup_dflt).
-fn wants_fallback(lookup: &Lookup<'_>) -> Result<bool, Stop> {
-    let Some(url) = SETTINGS.of(&lookup.settings).fallback() else { return Ok(false) };
-    let is_there = match lookup.kind() {
-        Some(Kind::Directory) => !lookup.path.ends_with(b"/"),
+fn wants_fallback(request: &RequestContext<'_>) -> Result<bool, Stop> {
+    let Some(url) = SETTINGS.of(&request.settings).fallback() else { return Ok(false) };
+    let is_there = match request.kind() {
+        Some(Kind::Directory) => !request.path.ends_with(b"/"),
         Some(_) => true,
-        None => !matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR)),
+        None => !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR)),
     };
-    Ok(!is_there && lookup.path != url.as_bytes() && handler::configured(lookup)?.is_none())
+    Ok(!is_there && request.path != url.as_bytes() && handler::configured(request)?.is_none())
 }
 
 /// `FallbackResource`: a local URL for everything that is not there.
-async fn fallback(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let Some(url) = SETTINGS.of(&lookup.settings).fallback().map(str::to_owned) else {
+async fn fallback(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let Some(url) = SETTINGS.of(&request.settings).fallback().map(str::to_owned) else {
         return Ok(());
     };
-    let found = phase::look_up(lookup, url.as_bytes(), lookup.query.clone()).await?;
+    let found = phase::look_up(request, url.as_bytes(), request.query.clone()).await?;
     if is_answer(&found) {
-        lookup.adopt(found);
+        request.adopt(found);
     }
     Ok(())
 }
 
 /// An absolute URL with a slash appended, the query kept (mod_dir.c, fixup_dir).
-fn slash_location(lookup: &Lookup<'_>) -> Vec<u8> {
-    let mut location = lookup.base_url();
+fn slash_location(request: &RequestContext<'_>) -> Vec<u8> {
+    let mut location = request.base_url();
     // A path never begins with two slashes, which would be a host elsewhere.
-    let start = lookup.path.iter().take_while(|byte| **byte == b'/').count();
-    message::path::encode(&lookup.path[start.saturating_sub(1)..], &mut location);
+    let start = request.path.iter().take_while(|byte| **byte == b'/').count();
+    message::path::encode(&request.path[start.saturating_sub(1)..], &mut location);
     location.push(b'/');
-    if let Some(query) = &lookup.query {
+    if let Some(query) = &request.query {
         location.push(b'?');
         location.extend_from_slice(query);
     }
     location
 }
 
-fn index_redirect(lookup: &Lookup<'_>, status: Status, found: &Lookup<'_>) -> Failure {
-    let mut location = lookup.base_url();
+fn index_redirect(
+    request: &RequestContext<'_>,
+    status: Status,
+    found: &RequestContext<'_>,
+) -> Failure {
+    let mut location = request.base_url();
     message::path::encode(&found.path, &mut location);
     Failure::redirect(status, location)
 }
 
 /// Whether nothing but a change of this very file can change the answer for the folder that was
 /// `asked` for: a better index file may appear at any time, unless this is the best one already.
-fn is_only_choice(lookup: &Lookup<'_>, asked: &[u8]) -> bool {
-    let best = || SETTINGS.of(&lookup.settings).index().next();
+fn is_only_choice(request: &RequestContext<'_>, asked: &[u8]) -> bool {
+    let best = || SETTINGS.of(&request.settings).index().next();
     let is_best = |below: &[u8]| best().is_some_and(|best| below == best.as_bytes());
-    asked.ends_with(b"/") && lookup.path.strip_prefix(asked).is_some_and(is_best)
+    asked.ends_with(b"/") && request.path.strip_prefix(asked).is_some_and(is_best)
 }

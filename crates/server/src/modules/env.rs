@@ -1,9 +1,9 @@
 //! env: variables of the environment that the configuration sets (mod_env). They are there from
 //! the fixups on: for handlers, filters and logs.
 
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
@@ -93,11 +93,11 @@ fn unset_env(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 /// Fixup hook: what the request has brought about itself stays (apr_table_overlay).
-pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let settings = lookup.settings.clone();
+pub(crate) fn fixup(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let settings = request.settings.clone();
     for (name, value) in SETTINGS.of(&settings).variables.iter() {
-        if !lookup.env.has(name) {
-            lookup.env.set(name, value);
+        if !request.env.has(name) {
+            request.env.set(name, value);
         }
     }
     Ok(())

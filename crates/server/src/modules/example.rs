@@ -2,8 +2,8 @@
 //! needs, beside its `mod` line and its row in `MODULES`. Only tests have it.
 
 use crate::failure::Failure;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
@@ -43,8 +43,8 @@ fn text(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 /// Finish hook.
-fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
-    SETTINGS.of(&lookup.settings).add_to(response);
+fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(), Failure> {
+    SETTINGS.of(&request.settings).add_to(response);
     Ok(())
 }
 

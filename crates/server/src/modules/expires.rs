@@ -1,13 +1,13 @@
 //! expires: how long a response stays fresh, by its media type (mod_expires).
 //!
 //! The fields tell of the time of the request: a prepared response that has them is good for the
-//! second in which it was made and is made again in the next ([`Lookup::mark_momentary`]).
+//! second in which it was made and is made again in the next ([`RequestContext::mark_momentary`]).
 
 use crate::failure::Failure;
 use crate::fields;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::representation::http_date;
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
@@ -194,26 +194,29 @@ fn leading_number(text: &str) -> i32 {
 }
 
 /// Finish hook: fields for what is no error (expires_filter).
-pub(crate) fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
-    let settings = lookup.settings.clone();
+pub(crate) fn finish(
+    request: &mut RequestContext<'_>,
+    response: &mut Response,
+) -> Result<(), Failure> {
+    let settings = request.settings.clone();
     let expires = SETTINGS.of(&settings);
     let is_used = expires.is_active == Some(true)
         && (expires.default.is_some() || !expires.by_type.is_empty());
     if !is_used || response.status.is_error() {
         return Ok(());
     }
-    if fields::get(&lookup.always, "Expires").or(response.get("Expires")).is_some() {
+    if fields::get(&request.always, "Expires").or(response.get("Expires")).is_some() {
         return Ok(());
     }
     let Some(code) = expires.code(response.content_type.as_deref()) else { return Ok(()) };
-    let now_us = lookup.request.start_us;
-    let base_us = match (code.base, lookup.status.map(|status| status.modified_us())) {
+    let now_us = request.received.start_us;
+    let base_us = match (code.base, request.status.map(|status| status.modified_us())) {
         (Base::Access, _) => now_us,
         (Base::Modification, Some(modified_us)) => modified_us,
         (Base::Modification, None) => return Ok(()),
     };
     let at_us = (base_us + i64::from(code.seconds) * 1_000_000).max(now_us);
-    lookup.mark_momentary();
+    request.mark_momentary();
     let age = format!("max-age={}", (at_us - now_us) / 1_000_000);
     fields::merge(&mut response.fields, "Cache-Control", age.into_bytes());
     let date = http_date(at_us.div_euclid(1_000_000));

@@ -4,11 +4,11 @@
 
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::proxy::Worker;
 use crate::modules::proxy_fcgi::{Job, Target};
 use crate::phase::{self, Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::lexical;
 use crate::site::settings::HostKey;
@@ -187,40 +187,40 @@ fn wrapper(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// Resolve hook: the name of an application. A file that one would have to be started for is not
 /// sent as it is.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    if let Some(server) = server(lookup) {
-        lookup.mark_personal();
-        pass_fields(lookup, &server.passed);
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    if let Some(server) = server(request) {
+        request.mark_personal();
+        pass_fields(request, &server.passed);
         let worker = Some(server.worker.clone());
         let job = Job::new(server.target.clone(), worker, None, true);
         return Ok(Some(Rc::new(job)));
     }
-    let is_ours = handler::configured(lookup)?.is_some_and(|name| name == HANDLER);
-    if !is_ours || !phase::is_file(lookup) {
+    let is_ours = handler::configured(request)?.is_some_and(|name| name == HANDLER);
+    if !is_ours || !phase::is_file(request) {
         return Ok(None);
     }
     let text = format!(
         "FastCGI: Trivet does not start {}, as fastcgi_module would: run it as a service, and name \
          it with FastCgiExternalServer",
-        lookup.display_path()
+        request.display_path()
     );
     Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "fastcgi", text).at_error().into())
 }
 
 /// The application whose name the place is.
-fn server(lookup: &Lookup<'_>) -> Option<Arc<Server>> {
-    let servers = &HOST_SETTINGS.of(&lookup.host.modules).servers;
+fn server(request: &RequestContext<'_>) -> Option<Arc<Server>> {
+    let servers = &HOST_SETTINGS.of(&request.host.modules).servers;
     if servers.is_empty() {
         return None;
     }
-    let path = lookup.place.path();
+    let path = request.place.path();
     servers.iter().find(|server| server.name.as_os_str().as_bytes() == path).cloned()
 }
 
 /// `-pass-header`: under the name of the field, as by mod_fastcgi, and under that of CGI.
-fn pass_fields(lookup: &mut Lookup<'_>, names: &[String]) {
+fn pass_fields(request: &mut RequestContext<'_>, names: &[String]) {
     for name in names {
-        let Some(value) = lookup.field(name).map(<[u8]>::to_vec) else { continue };
+        let Some(value) = request.field(name).map(<[u8]>::to_vec) else { continue };
         let variable: String = name
             .chars()
             .map(
@@ -229,7 +229,7 @@ fn pass_fields(lookup: &mut Lookup<'_>, names: &[String]) {
                 },
             )
             .collect();
-        lookup.env.set(&format!("HTTP_{variable}"), value.clone());
-        lookup.env.set(name, value);
+        request.env.set(&format!("HTTP_{variable}"), value.clone());
+        request.env.set(name, value);
     }
 }

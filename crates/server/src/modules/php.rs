@@ -5,9 +5,9 @@
 
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::modules::{asis, files};
 use crate::phase::{self, Stop};
+use crate::request_context::RequestContext;
 use message::Status;
 use std::rc::Rc;
 
@@ -25,18 +25,18 @@ pub(crate) enum Script {
 }
 
 /// Take PHP files out of the hands of the file handler.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    if !phase::is_file(lookup) || !files::would_send(lookup) {
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    if !phase::is_file(request) || !files::would_send(request) {
         return Ok(None);
     }
-    let handler = handler::configured(lookup)?;
+    let handler = handler::configured(request)?;
     let is_plain = |name: &str| name == "default-handler" || asis::HANDLERS.contains(&name);
     let handler = handler.as_deref().filter(|name| !is_plain(name));
-    let mime = lookup.metadata(lookup.mime_name());
+    let mime = request.metadata(request.mime_name());
     let is_for_php = mime.content_type.is_some_and(|name| name.starts_with("application/x-httpd-"));
     if let Some(what) = handler.or(mime.content_type.filter(|_| is_for_php)) {
         // What somebody wants to be run must not be shown instead.
-        let path = lookup.display_path();
+        let path = request.display_path();
         let advice = match what.starts_with("application/x-httpd-") {
             true => format!(": {}", config::PHP_ADVICE),
             false => String::new(),
@@ -45,7 +45,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
             format!("no module has the handler {what} of {path}: the file is not sent{advice}");
         return Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into());
     }
-    match classify(lookup.file_name()) {
+    match classify(request.file_name()) {
         Script::No => Ok(None),
         Script::Yes => Err(Failure::new(
             Status::SERVICE_UNAVAILABLE,
@@ -53,7 +53,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
             format!(
                 "{} is a PHP script and nothing is configured to run it: its source is not sent. \
                  With trivet serve, add --php auto; otherwise {}",
-                lookup.display_path(),
+                request.display_path(),
                 config::PHP_ADVICE
             ),
         )
@@ -64,7 +64,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
             "php",
             format!(
                 "{} looks like a copy of a PHP script: its source is not sent",
-                lookup.display_path()
+                request.display_path()
             ),
         )
         .at_error()

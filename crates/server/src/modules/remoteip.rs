@@ -6,10 +6,10 @@
 
 use crate::fields;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Seen, Stop};
 use crate::proxy_protocol::ProxyProtocol;
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::{HostKey, either};
 use crate::site::store::Merge;
@@ -207,45 +207,45 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
 }
 
 /// Post-read-request hook (remoteip_modify_request).
-pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if lookup.request.proxy.is_some() {
+pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    if request.received.proxy.is_some() {
         // What the proxy said before HTTP comes first.
-        if lookup.logs("remoteip", Level::Trace1) {
-            let client = lookup.request.client.ip().to_canonical();
+        if request.logs("remoteip", Level::Trace1) {
+            let client = request.received.client.ip().to_canonical();
             let text = format!("Using {client} as client's IP from PROXY protocol");
-            lookup.log(Level::Trace1, "remoteip", None, &text);
+            request.log(Level::Trace1, "remoteip", None, &text);
         }
         return Ok(());
     }
-    let settings = HOST_SETTINGS.of(&lookup.host.modules);
+    let settings = HOST_SETTINGS.of(&request.host.modules);
     let Some(name) = settings.header.as_deref() else { return Ok(()) };
-    let request = lookup.request.clone();
-    let view = request.view();
+    let received = request.received.clone();
+    let view = received.view();
     let Some(value) = fields::joined(&view, name.as_bytes()) else { return Ok(()) };
-    lookup.mark_personal();
+    request.mark_personal();
     // Behind a redirect within the server it goes on where it ended.
-    let peer = lookup.client_ip.unwrap_or_else(|| request.client.ip().to_canonical());
+    let peer = request.client_ip.unwrap_or_else(|| received.client.ip().to_canonical());
     let said = read_value(settings.proxies.as_deref(), peer, &value);
     if let Some(ignored) = &said.ignored {
         let (id, why) = ignored;
         let text = format!("RemoteIP: Header {name} value of {why}");
-        lookup.log(Level::Debug, "remoteip", Some(*id), &text);
+        request.log(Level::Debug, "remoteip", Some(*id), &text);
     }
     let Some(client) = said.client else { return Ok(()) };
-    lookup.client_ip = Some(client);
-    let mut list = fields::of_request(&request);
+    request.client_ip = Some(client);
+    let mut list = fields::of_request(&received);
     match said.rest {
         Some(rest) => fields::set(&mut list, name, rest.to_vec()),
         None => fields::unset(&mut list, name),
     }
     if !said.proxies.is_empty() {
-        lookup.notes.set("remoteip-proxy-ip-list", said.proxies.as_str());
+        request.notes.set("remoteip-proxy-ip-list", said.proxies.as_str());
         if let Some(name) = &settings.proxies_header {
             fields::set(&mut list, name, said.proxies.clone().into_bytes());
         }
     }
-    if let Some(changed) = request.with_fields(&list) {
-        lookup.request = Rc::new(changed);
+    if let Some(changed) = received.with_fields(&list) {
+        request.received = Rc::new(changed);
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 
 use crate::failure::Failure;
 use crate::log::level::Level;
-use crate::lookup::{Lookup, Purpose};
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
+use crate::request_context::{Purpose, RequestContext};
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
@@ -293,42 +293,42 @@ fn variants(asked: &Asked<'_>, folder: &[u8], candidates: &[Candidate<'_>]) -> V
 }
 
 /// Fixup hook, behind all others (mod_speling.c, check_speling).
-pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    let is_missing = matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));
-    let is_get = lookup.method.is_some_and(message::Method::is_get_or_head);
-    let is_on = SETTINGS.of(&lookup.settings).is_on();
-    if !is_on || !is_missing || !is_get || lookup.purpose == Purpose::Sub {
+pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
+    let is_missing = matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
+    let is_get = request.method.is_some_and(message::Method::is_get_or_head);
+    let is_on = SETTINGS.of(&request.settings).is_on();
+    if !is_on || !is_missing || !is_get || request.purpose == Purpose::Sub {
         return NowOrLater::Now(Ok(()));
     }
-    NowOrLater::later(correct(lookup))
+    NowOrLater::later(correct(request))
 }
 
-async fn correct(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    lookup.mark_personal();
-    let settings = *SETTINGS.of(&lookup.settings);
-    let Ok(folder) = walk::folder(lookup).await else { return Ok(()) };
-    let request = lookup.request.clone();
+async fn correct(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    request.mark_personal();
+    let settings = *SETTINGS.of(&request.settings);
+    let Ok(folder) = walk::folder(request).await else { return Ok(()) };
+    let received = request.received.clone();
     let (path, path_info, query) =
-        (lookup.path.clone(), lookup.path_info.clone(), lookup.query.clone());
-    let wrong = lookup.file_name().to_vec();
+        (request.path.clone(), request.path_info.clone(), request.query.clone());
+    let wrong = request.file_name().to_vec();
     let asked = Asked {
         path: &path,
         path_info: &path_info,
         wrong: &wrong,
         query: query.as_deref(),
-        referer: request.field(b"Referer"),
+        referer: received.field(b"Referer"),
     };
     if asked.folder().is_none() {
         return Ok(());
     }
-    let Ok(found) = in_folder(lookup, settings, &wrong, folder.file).await? else {
+    let Ok(found) = in_folder(request, settings, &wrong, folder.file).await? else {
         return Ok(());
     };
     let found: Vec<Candidate<'_>> =
         found.iter().map(|(name, reason)| Candidate { name, reason: *reason }).collect();
     match answer(&asked, &found) {
         None => Ok(()),
-        Some(answer) => Err(stop(lookup, &asked, answer, found.len()).into()),
+        Some(answer) => Err(stop(request, &asked, answer, found.len()).into()),
     }
 }
 
@@ -337,7 +337,7 @@ type Names = Result<Vec<(Vec<u8>, Reason)>, Errno>;
 
 /// The candidates of an open folder. A large one is read and compared on another thread.
 async fn in_folder(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     settings: Settings,
     wrong: &[u8],
     folder: File,
@@ -353,15 +353,20 @@ async fn in_folder(
         Err(errno) => Ok(Err(errno)),
         Ok(Some(names)) => Ok(Ok(named(wrong, &names))),
         Ok(None) => {
-            let about = ("speling", lookup.place.path());
+            let about = ("speling", request.place.path());
             let wrong = wrong.to_vec();
             let work = move || file::names(&folder).map(|names| named(&wrong, &names));
-            Ok((*question::elsewhere::<Names>(lookup, &about, work).await?).clone())
+            Ok((*question::elsewhere::<Names>(request, &about, work).await?).clone())
         }
     }
 }
 
-fn stop(lookup: &mut Lookup<'_>, asked: &Asked<'_>, answer: Answer, count: usize) -> Failure {
+fn stop(
+    request: &mut RequestContext<'_>,
+    asked: &Asked<'_>,
+    answer: Answer,
+    count: usize,
+) -> Failure {
     let path = String::from_utf8_lossy(asked.path);
     let from = asked.referer.map(|referer| format!(" from {}", String::from_utf8_lossy(referer)));
     let id = |with: u32| with + u32::from(from.is_none());
@@ -370,12 +375,12 @@ fn stop(lookup: &mut Lookup<'_>, asked: &Asked<'_>, answer: Answer, count: usize
         Answer::Moved(url) => {
             let text =
                 format!("Fixed spelling: {path} to {}{referer}", String::from_utf8_lossy(&url));
-            lookup.log(Level::Info, "speling", Some(id(3224)), &text);
-            Failure::redirect(Status::MOVED_PERMANENTLY, [lookup.base_url(), url].concat())
+            request.log(Level::Info, "speling", Some(id(3224)), &text);
+            Failure::redirect(Status::MOVED_PERMANENTLY, [request.base_url(), url].concat())
         }
         Answer::Choices { list, variants } => {
             let text = format!("Spelling fix: {path}: {count} candidates{referer}");
-            lookup.env.set("VARIANTS", variants);
+            request.env.set("VARIANTS", variants);
             let choices = Failure::new(Status::MULTIPLE_CHOICES, "speling", text);
             choices.id(id(3226)).variants(list)
         }

@@ -2,8 +2,8 @@
 //! process that starts scripts has the right already, and checks what that program checks.
 
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
+use crate::request_context::RequestContext;
 use crate::server::Server;
 use crate::site::builder::Builder;
 use crate::site::host::Host;
@@ -129,10 +129,10 @@ fn user_group(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 /// Whom a script runs as: the user whose home it is in comes first, as in httpd.
-pub(crate) fn identity(lookup: &Lookup<'_>) -> Identity {
-    let of_home = lookup.notes.get(USER_NOTE).filter(|_| users(lookup.site()).are_others);
+pub(crate) fn identity(request: &RequestContext<'_>) -> Identity {
+    let of_home = request.notes.get(USER_NOTE).filter(|_| users(request.site()).are_others);
     let name = of_home.and_then(|name| std::str::from_utf8(name).ok());
-    match (name.and_then(process::user_by_name), HOST_SETTINGS.of(&lookup.host.modules).row) {
+    match (name.and_then(process::user_by_name), HOST_SETTINGS.of(&request.host.modules).row) {
         (Some(user), _) => Identity::Home(user.uid),
         (None, Some(row)) => Identity::Row(row),
         (None, None) => Identity::Server,

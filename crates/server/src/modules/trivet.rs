@@ -1,11 +1,11 @@
 //! trivet: what httpd has no directive for. Each is documented here and off or safe by default.
 
 use crate::failure::Failure;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::cgi::manage::SCRIPTS_MAX;
 use crate::modules::diagnostic;
 use crate::phase::{Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::script::body::{BUFFERING, BUFFERING_BYTES};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
@@ -71,10 +71,10 @@ impl Settings {
 }
 
 /// Refuse paths that hold a hidden name.
-pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let settings = SETTINGS.of(&lookup.settings);
-    if settings.hides(&lookup.path) || settings.hides(&lookup.place.below) {
-        let path = lookup.display_path();
+pub(crate) fn access(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let settings = SETTINGS.of(&request.settings);
+    if settings.hides(&request.path) || settings.hides(&request.place.below) {
+        let path = request.display_path();
         let text = format!("client denied by server configuration: {path} (HiddenNames)");
         return Err(Failure::new(Status::FORBIDDEN, "trivet", text).id(1630).at_error().into());
     }

@@ -2,9 +2,9 @@
 //! variable `UNIQUE_ID` (mod_unique_id).
 
 use crate::log::id::UniqueId;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::thread_state::ThreadKey;
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
@@ -23,18 +23,18 @@ static SOURCE: ThreadKey<RefCell<Source>> = ThreadKey::new();
 
 /// Post-read-request hook (set_unique_id). A request that was redirected within the server keeps
 /// its identifier. It is what the logs call the request as well.
-pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    lookup.mark_personal();
-    let unique = &lookup.request.ids.unique;
+pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    request.mark_personal();
+    let unique = &request.received.ids.unique;
     let id = unique.get().unwrap_or_else(|| {
-        let time_s = lookup.request.start_us.div_euclid(1_000_000);
+        let time_s = request.received.start_us.div_euclid(1_000_000);
         // httpd numbers the connections of a child; here threads share one, and the port of the
         // client tells them apart as well.
-        let connection = u32::from(lookup.request.other_end().port());
-        SOURCE.of(&lookup.context.modules).borrow_mut().next(time_s, connection)
+        let connection = u32::from(request.received.other_end().port());
+        SOURCE.of(&request.context.modules).borrow_mut().next(time_s, connection)
     });
     unique.set(Some(id));
-    lookup.env.set("UNIQUE_ID", id);
+    request.env.set("UNIQUE_ID", id);
     Ok(())
 }
 

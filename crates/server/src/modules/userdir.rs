@@ -1,10 +1,10 @@
 //! userdir: `/~name/` leads to a folder of that user (mod_userdir).
 
 use crate::failure::Failure;
-use crate::lookup::{Lookup, Mapped, Place};
 use crate::module::{Hooks, Module};
 use crate::modules::{alias, suexec};
 use crate::phase::{Hook, Stop};
+use crate::request_context::{Mapped, Place, RequestContext};
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
@@ -105,8 +105,8 @@ const HOME_VALID_S: i64 = 60;
 const HOMES_MAX: usize = 1000;
 
 /// The home folder of a user.
-fn home(lookup: &Lookup<'_>, user: &[u8]) -> Option<Vec<u8>> {
-    let now_s = lookup.context.now_s();
+fn home(request: &RequestContext<'_>, user: &[u8]) -> Option<Vec<u8>> {
+    let now_s = request.context.now_s();
     HOMES.with_borrow_mut(|homes| {
         if let Some((at_s, home)) = homes.get(user)
             && (0..HOME_VALID_S).contains(&(now_s - at_s))
@@ -167,21 +167,21 @@ fn user_of(path: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Translate hook.
-pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
-    let settings = HOST_SETTINGS.of(&lookup.host.modules);
+pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
+    let settings = HOST_SETTINGS.of(&request.host.modules);
     let Some(folders) = &settings.folders else { return Ok(None) };
-    let path = lookup.path.clone();
+    let path = request.path.clone();
     let Some((user, rest)) = user_of(&path) else { return Ok(None) };
     if !settings.admits(user) {
         return Ok(None);
     }
     // Which word counts depends on other things than the file that is sent.
-    lookup.mark_personal();
+    request.mark_personal();
     for (nth, word) in folders.iter().enumerate() {
         let folder = match way(word, user, rest) {
             Way::Redirect(url) => return Err(redirect(&url)),
             Way::Folder(folder) => folder,
-            Way::Home(below) => match home(lookup, user) {
+            Way::Home(below) => match home(request, user) {
                 Some(home) => [&home, &b"/"[..], &below].concat(),
                 None => continue,
             },
@@ -189,11 +189,11 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> 
         let is_last = nth + 1 == folders.len();
         if is_last || file::status_at(file::CURRENT_FOLDER, &folder).is_ok() {
             let own = alias::parents(word.as_bytes());
-            let place = alias::place_of(lookup, &[&folder, rest].concat(), own)?;
-            lookup.notes.set(suexec::USER_NOTE, user);
+            let place = alias::place_of(request, &[&folder, rest].concat(), own)?;
+            request.notes.set(suexec::USER_NOTE, user);
             let prefix = path[..path.len() - rest.len()].to_vec();
             let context_root = Some(folder);
-            lookup.mapped = Mapped { prefix, context_root, ..Mapped::default() };
+            request.mapped = Mapped { prefix, context_root, ..Mapped::default() };
             return Ok(Some(place));
         }
     }

@@ -2,10 +2,10 @@
 //! (mod_vhost_alias).
 
 use crate::failure::Failure;
-use crate::lookup::{Lookup, Mapped, Place};
 use crate::module::{Hooks, Module};
 use crate::modules::alias::{self, SCRIPT_HANDLER};
 use crate::phase::{Hook, Stop};
+use crate::request_context::{Mapped, Place, RequestContext};
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
@@ -235,21 +235,21 @@ impl Map {
 }
 
 /// Translate hook.
-pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
-    let settings = HOST_SETTINGS.of(&lookup.host.modules);
+pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
+    let settings = HOST_SETTINGS.of(&request.host.modules);
     let scripts = settings.scripts.as_ref().and_then(Option::as_ref);
-    let (map, below, is_script) = match (scripts, lookup.path.strip_prefix(b"/cgi-bin")) {
+    let (map, below, is_script) = match (scripts, request.path.strip_prefix(b"/cgi-bin")) {
         (Some(map), Some(below)) if below.starts_with(b"/") => (Some(map), below.to_vec(), true),
-        _ => (settings.documents.as_ref().and_then(Option::as_ref), lookup.path.clone(), false),
+        _ => (settings.documents.as_ref().and_then(Option::as_ref), request.path.clone(), false),
     };
     let Some(map) = map else { return Ok(None) };
     // Prepared answers are kept by virtual host and path, not by name.
-    lookup.mark_personal();
+    request.mark_personal();
     let name = match map.by_address {
-        true => lookup.request.local.ip().to_canonical().to_string(),
+        true => request.received.local.ip().to_canonical().to_string(),
         // The dot of the root of all names is not part of this one (vhost.c, fix_hostname).
         false => {
-            let name = lookup.server_name();
+            let name = request.server_name();
             name.strip_suffix('.').map(str::to_owned).unwrap_or(name)
         }
     };
@@ -257,9 +257,9 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> 
         let text = format!("the name {} cannot be part of a path", name.escape_default());
         return Err(Failure::new(Status::BAD_REQUEST, "vhost_alias", text).into());
     }
-    let folder = map.folder(&name, lookup.server_port()).into_bytes();
-    let place = alias::place_of(lookup, &[&folder[..], &below].concat(), map.parents)?;
-    lookup.mapped = Mapped {
+    let folder = map.folder(&name, request.server_port()).into_bytes();
+    let place = alias::place_of(request, &[&folder[..], &below].concat(), map.parents)?;
+    request.mapped = Mapped {
         prefix: if is_script { b"/cgi-bin".to_vec() } else { Vec::new() },
         context_root: Some(folder.clone()),
         document_root: Some(folder),

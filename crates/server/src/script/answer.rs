@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::file_response;
-use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::representation::{http_date, parse_http_date};
+use crate::request_context::RequestContext;
 use crate::response::{Field, Response};
 use fastcgi::ScriptHead;
 use message::condition::{Outcome, Validators, evaluate};
@@ -17,17 +17,17 @@ use std::borrow::Cow;
 /// # Errors
 /// The failure that such a condition asks for, of this module.
 pub(crate) fn begin(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     head: ScriptHead,
     module: &'static str,
 ) -> Result<Response, Stop> {
     let has_status = head.status.is_some();
-    let (response, modified_s) = describe(lookup, head);
-    if has_status || !lookup.method.is_some_and(Method::is_get_or_head) {
+    let (response, modified_s) = describe(request, head);
+    if has_status || !request.method.is_some_and(Method::is_get_or_head) {
         return Ok(response);
     }
     let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };
-    match evaluate(&file_response::conditions(lookup), &validators, true) {
+    match evaluate(&file_response::conditions(request), &validators, true) {
         Outcome::Proceed => Ok(response),
         Outcome::NotModified => Ok(Response { status: Status::NOT_MODIFIED, ..response }),
         Outcome::PreconditionFailed => {
@@ -37,7 +37,10 @@ pub(crate) fn begin(
 }
 
 /// The same whatever the request asks, and when that was modified.
-pub(crate) fn describe(lookup: &mut Lookup<'_>, head: ScriptHead) -> (Response, Option<i64>) {
+pub(crate) fn describe(
+    request: &mut RequestContext<'_>,
+    head: ScriptHead,
+) -> (Response, Option<i64>) {
     let mut response = Response::new(head.status());
     response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
     let content_type = head.content_type.as_deref();
@@ -47,26 +50,26 @@ pub(crate) fn describe(lookup: &mut Lookup<'_>, head: ScriptHead) -> (Response, 
     if closes {
         response.set("Connection", "close");
     }
-    let now_s = lookup.request.start_us.div_euclid(1_000_000);
+    let now_s = request.received.start_us.div_euclid(1_000_000);
     let modified = head.last_modified.iter().filter_map(|text| parse_http_date(text));
     let modified_s = modified.max().map(|modified_s| modified_s.min(now_s));
     if let Some(modified_s) = modified_s {
         response.set("Last-Modified", http_date(modified_s));
     }
-    keep(lookup, head.lasting);
+    keep(request, head.lasting);
     (response, modified_s)
 }
 
 /// Fields for this response and all that come in its place. Where there are such fields already,
 /// of a script that has sent the request here, those of one name become one.
-pub(crate) fn keep(lookup: &mut Lookup<'_>, lasting: Vec<fastcgi::Field>) {
-    let before = lookup.always.len();
+pub(crate) fn keep(request: &mut RequestContext<'_>, lasting: Vec<fastcgi::Field>) {
+    let before = request.always.len();
     for (name, value) in fields(lasting) {
         let is_cookie = name.eq_ignore_ascii_case("Set-Cookie");
-        let mut known = lookup.always[..before].iter_mut();
+        let mut known = request.always[..before].iter_mut();
         match known.find(|field| !is_cookie && field.0.eq_ignore_ascii_case(&name)) {
             Some(field) => field.1 = [&field.1[..], b", ", &value].concat(),
-            None => lookup.always.push((name, value)),
+            None => request.always.push((name, value)),
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::gather::{Gathered, gather};
 use super::spool::Spool;
 use crate::input_filter::InputFilter;
-use crate::lookup::{Lookup, Purpose};
 use crate::request_body::RequestBody;
+use crate::request_context::{Purpose, RequestContext};
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
 use message::{BodyLength, Method, Refusal};
@@ -38,8 +38,8 @@ impl Body {
     ///
     /// # Errors
     /// The refusal that it ends in.
-    pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
-        Self::through(lookup, None).await
+    pub(crate) async fn of(request: &RequestContext<'_>) -> Result<Self, Refusal> {
+        Self::through(request, None).await
     }
 
     /// The same of one that may have to be unpacked.
@@ -47,23 +47,23 @@ impl Body {
     /// # Errors
     /// As above, and what is wrong with the packed body.
     pub(crate) async fn through(
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         unpacker: Option<Box<dyn InputFilter>>,
     ) -> Result<Self, Refusal> {
-        let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Self::None) };
+        let Some(incoming) = request.received.incoming.clone() else { return Ok(Self::None) };
         // It belongs to the request that this one has come from.
-        let is_get = lookup.method == Some(Method::Get) && lookup.purpose == Purpose::Redirected;
-        let is_anothers = is_get && lookup.request.method() != Some(Method::Get);
-        if lookup.is_error_document || is_anothers {
+        let is_get = request.method == Some(Method::Get) && request.purpose == Purpose::Redirected;
+        let is_anothers = is_get && request.received.method() != Some(Method::Get);
+        if request.is_error_document || is_anothers {
             return Ok(Self::None);
         }
-        incoming.want(lookup.settings.core.limit_request_body());
-        match (lookup.body(), buffering(lookup)) {
+        incoming.want(request.settings.core.limit_request_body());
+        match (request.body(), buffering(request)) {
             (BodyLength::Length(length), Some(enough)) if unpacker.is_none() => {
-                gather(lookup, &incoming, (Some(length), enough), None).await.map(Self::Gathered)
+                gather(request, &incoming, (Some(length), enough), None).await.map(Self::Gathered)
             }
             (BodyLength::Length(_), None) if unpacker.is_none() => Ok(Self::Streamed(incoming)),
-            _ => Self::whole(lookup, &incoming, unpacker).await,
+            _ => Self::whole(request, &incoming, unpacker).await,
         }
     }
 
@@ -72,11 +72,11 @@ impl Body {
     /// # Errors
     /// As above.
     pub(crate) async fn whole(
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         incoming: &Rc<RequestBody>,
         unpacker: Option<Box<dyn InputFilter>>,
     ) -> Result<Self, Refusal> {
-        let gathered = gather(lookup, incoming, (None, u64::MAX), unpacker).await?;
+        let gathered = gather(request, incoming, (None, u64::MAX), unpacker).await?;
         Ok(Self::Spooled(gathered.spool))
     }
 
@@ -118,7 +118,7 @@ impl Merge for Buffering {}
 
 /// How much of a body is gathered before its request is answered; `None` is nothing
 /// (`RequestBuffering Off`, or the variable by which httpd is told to pass a body on as it comes).
-fn buffering(lookup: &Lookup<'_>) -> Option<u64> {
-    let set = BUFFERING.of(&lookup.settings).0.unwrap_or(Some(BUFFERING_BYTES));
-    set.filter(|_| !lookup.env.has("proxy-sendchunked"))
+fn buffering(request: &RequestContext<'_>) -> Option<u64> {
+    let set = BUFFERING.of(&request.settings).0.unwrap_or(Some(BUFFERING_BYTES));
+    set.filter(|_| !request.env.has("proxy-sendchunked"))
 }

@@ -5,9 +5,9 @@
 use crate::error_document;
 use crate::expression;
 use crate::identity;
-use crate::lookup::Lookup;
 use crate::names::End;
 use crate::phase;
+use crate::request_context::RequestContext;
 use crate::table::Table;
 use fastcgi::environment::PassAuth;
 use message::escape::html_escape;
@@ -35,37 +35,37 @@ pub(crate) struct Rules {
     pub(crate) has_current_uri: bool,
 }
 
-/// All variables for the script that answers `lookup`.
-pub(crate) fn environment(lookup: &Lookup<'_>, rules: Rules) -> Table {
-    let mut env = lookup.env.clone();
+/// All variables for the script that answers `request`.
+pub(crate) fn environment(request: &RequestContext<'_>, rules: Rules) -> Table {
+    let mut env = request.env.clone();
     env.reserve(VARIABLES);
-    request_fields(lookup, rules, &mut env);
+    request_fields(request, rules, &mut env);
     inherited(&mut env);
-    server(lookup, &mut env);
-    of_client(lookup, &mut env);
-    of_request(lookup, rules, &mut env);
-    script(lookup, &mut env);
+    server(request, &mut env);
+    of_client(request, &mut env);
+    of_request(request, rules, &mut env);
+    script(request, &mut env);
     env
 }
 
 /// Those of them that depend on the host that is asked for, and not on the request otherwise.
-pub(super) fn of_server(lookup: &Lookup<'_>) -> Table {
+pub(super) fn of_server(request: &RequestContext<'_>) -> Table {
     let mut env = Table::default();
     inherited(&mut env);
-    server(lookup, &mut env);
+    server(request, &mut env);
     env
 }
 
 /// Those that depend on the path alone.
-pub(super) fn of_script(lookup: &Lookup<'_>) -> Table {
+pub(super) fn of_script(request: &RequestContext<'_>) -> Table {
     let mut env = Table::default();
-    script(lookup, &mut env);
+    script(request, &mut env);
     env
 }
 
 /// `HTTP_*`. Fields of one name are one.
-fn request_fields(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
-    let view = lookup.request.view();
+fn request_fields(request: &RequestContext<'_>, rules: Rules, env: &mut Table) {
+    let view = request.received.view();
     let (mut fields, mut buffer) = (Table::default(), Vec::new());
     for (name, value) in view.fields() {
         let variable = fastcgi::environment::variable(name, rules.passes, &mut buffer);
@@ -114,52 +114,52 @@ impl Told for Table {
     }
 }
 
-fn server(lookup: &Lookup<'_>, env: &mut Table) {
+fn server(request: &RequestContext<'_>, env: &mut Table) {
     let mut name = Vec::new();
-    html_escape(lookup.url_host().as_bytes(), &mut name);
-    env.put("SERVER_SIGNATURE", error_document::signature(lookup, ""));
-    env.put("SERVER_SOFTWARE", identity::banner(lookup.site().tokens));
+    html_escape(request.url_host().as_bytes(), &mut name);
+    env.put("SERVER_SIGNATURE", error_document::signature(request, ""));
+    env.put("SERVER_SOFTWARE", identity::banner(request.site().tokens));
     env.put("SERVER_NAME", name);
-    env.put("SERVER_ADDR", lookup.request.local_ip().to_string());
-    env.put("SERVER_PORT", lookup.server_port().to_string());
-    let root = expression::document_root(lookup);
+    env.put("SERVER_ADDR", request.received.local_ip().to_string());
+    env.put("SERVER_PORT", request.server_port().to_string());
+    let root = expression::document_root(request);
     env.put("DOCUMENT_ROOT", root.as_slice());
-    env.put("REQUEST_SCHEME", lookup.scheme());
-    env.put("CONTEXT_PREFIX", lookup.mapped.prefix.as_slice());
-    let context_root = lookup.mapped.context_root.as_deref();
+    env.put("REQUEST_SCHEME", request.scheme());
+    env.put("CONTEXT_PREFIX", request.mapped.prefix.as_slice());
+    let context_root = request.mapped.context_root.as_deref();
     env.put("CONTEXT_DOCUMENT_ROOT", context_root.unwrap_or(&root));
-    let admin = lookup.host.server_admin.as_deref();
+    let admin = request.host.server_admin.as_deref();
     env.put("SERVER_ADMIN", admin.unwrap_or(NO_ADMIN));
 }
 
 /// Those that depend on who asks.
-pub(super) fn of_client(lookup: &Lookup<'_>, env: &mut impl Told) {
-    let client = lookup.client();
-    if let Some(name) = lookup.request.names.get(End::Client(client)) {
+pub(super) fn of_client(request: &RequestContext<'_>, env: &mut impl Told) {
+    let client = request.client();
+    if let Some(name) = request.received.names.get(End::Client(client)) {
         env.tell("REMOTE_HOST", name.as_bytes());
     }
     env.tell("REMOTE_ADDR", client.to_string().as_bytes());
-    env.tell("REMOTE_PORT", lookup.request.client.port().to_string().as_bytes());
-    let before = lookup.original.as_ref().and_then(|original| original.user.as_deref());
-    match (&lookup.user, before) {
+    env.tell("REMOTE_PORT", request.received.client.port().to_string().as_bytes());
+    let before = request.original.as_ref().and_then(|original| original.user.as_deref());
+    match (&request.user, before) {
         (Some(user), _) => env.tell("REMOTE_USER", user),
         (None, Some(user)) => env.tell("REDIRECT_REMOTE_USER", user),
         (None, None) => {}
     }
-    if let Some(kind) = lookup.auth_type {
+    if let Some(kind) = request.auth_type {
         env.tell("AUTH_TYPE", kind.as_bytes());
     }
 }
 
 /// Those that depend on what is asked.
-pub(super) fn of_request(lookup: &Lookup<'_>, rules: Rules, env: &mut impl Told) {
-    let view = lookup.request.view();
+pub(super) fn of_request(request: &RequestContext<'_>, rules: Rules, env: &mut impl Told) {
+    let view = request.received.view();
     env.tell("GATEWAY_INTERFACE", b"CGI/1.1");
     env.tell("SERVER_PROTOCOL", view.protocol());
-    env.tell("REQUEST_METHOD", &expression::method(lookup));
-    env.tell("QUERY_STRING", lookup.query.as_deref().unwrap_or_default());
+    env.tell("REQUEST_METHOD", &expression::method(request));
+    env.tell("QUERY_STRING", request.query.as_deref().unwrap_or_default());
     let uri = match rules.has_current_uri {
-        true => lookup.path.as_slice(),
+        true => request.path.as_slice(),
         false => target(view.request_line()),
     };
     env.tell("REQUEST_URI", uri);
@@ -171,12 +171,12 @@ fn target(request_line: &[u8]) -> &[u8] {
     words.nth(1).unwrap_or_default()
 }
 
-fn script(lookup: &Lookup<'_>, env: &mut Table) {
-    env.put("SCRIPT_FILENAME", lookup.place.path());
-    let info = lookup.path_info.as_slice();
+fn script(request: &RequestContext<'_>, env: &mut Table) {
+    env.put("SCRIPT_FILENAME", request.place.path());
+    let info = request.path_info.as_slice();
     // The two may differ in slashes, of which several are as good as one.
-    let start = common_end(&lookup.path, info);
-    env.put("SCRIPT_NAME", &lookup.path[..start]);
+    let start = common_end(&request.path, info);
+    env.put("SCRIPT_NAME", &request.path[..start]);
     env.unset("PATH_INFO");
     env.unset("PATH_TRANSLATED");
     if info.is_empty() {
@@ -185,7 +185,7 @@ fn script(lookup: &Lookup<'_>, env: &mut Table) {
     env.put("PATH_INFO", info);
     let mut url = Vec::new();
     message::path::encode(info, &mut url);
-    if let Some(found) = phase::lead(lookup, &url) {
+    if let Some(found) = phase::lead(request, &url) {
         let mut there = found.filename();
         // The folder that `/` leads to, with the slash that it has there.
         if found.place.below.is_empty() && found.path.ends_with(b"/") && !there.ends_with(b"/") {

@@ -6,8 +6,8 @@ use super::room::NoRoom;
 use super::spool::{Growing, Spool};
 use crate::input_filter::InputFilter;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::request_body::RequestBody;
+use crate::request_context::RequestContext;
 use message::{Refusal, Status};
 use runtime::clock;
 use scoreboard::Cause;
@@ -37,29 +37,29 @@ pub(crate) struct Gathered {
 /// # Errors
 /// The refusal that it ends in; 503 where there is no room for it.
 pub(crate) async fn gather(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     incoming: &Rc<RequestBody>,
     (length, enough): (Option<u64>, u64),
     unpacker: Option<Box<dyn InputFilter>>,
 ) -> Result<Gathered, Refusal> {
     incoming.set_gathered(true);
     let began_ms = clock::monotonic_ms();
-    let gathered = fill(lookup, incoming, Progress { length, enough, began_ms }, unpacker).await;
+    let gathered = fill(request, incoming, Progress { length, enough, began_ms }, unpacker).await;
     incoming.set_gathered(false);
     if let Some(held) = incoming.held() {
-        held.regain(lookup.context, lookup.host.index, &lookup.request).await;
+        held.regain(request.context, request.host.index, &request.received).await;
     }
     gathered
 }
 
 async fn fill(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     incoming: &Rc<RequestBody>,
     progress: Progress,
     mut unpacker: Option<Box<dyn InputFilter>>,
 ) -> Result<Gathered, Refusal> {
-    let spent = &lookup.request.spent;
-    let mut growing = Growing::new(lookup.context, spent);
+    let spent = &request.received.spent;
+    let mut growing = Growing::new(request.context, spent);
     loop {
         let waiting = spent.wait(Cause::ClientRead);
         let piece = incoming.read().await;
@@ -73,7 +73,7 @@ async fn fill(
             incoming.hand_on(if added.is_err() { REST_WITHOUT_ROOM_MS } else { REST_MS });
             return Ok(Gathered { spool: growing.finish(), rest: Some(incoming.clone()) });
         }
-        added.map_err(|no_room| refuse(lookup, &growing, &no_room))?;
+        added.map_err(|no_room| refuse(request, &growing, &no_room))?;
     }
     unpacker.map_or(Ok(()), |mut unpacker| unpacker.finish())?;
     Ok(Gathered { spool: growing.finish(), rest: None })
@@ -96,7 +96,7 @@ async fn unpack(
 }
 
 /// There is no room, and the log says what to do.
-fn refuse(lookup: &Lookup<'_>, growing: &Growing<'_>, no_room: &NoRoom) -> Refusal {
+fn refuse(request: &RequestContext<'_>, growing: &Growing<'_>, no_room: &NoRoom) -> Refusal {
     let (folder, bytes_max) = growing.bounds();
     let folder = folder.display();
     let text = match no_room {
@@ -108,7 +108,7 @@ fn refuse(lookup: &Lookup<'_>, growing: &Growing<'_>, no_room: &NoRoom) -> Refus
             format!("cannot store a request body in {folder} (RequestSpoolDir): {error}")
         }
     };
-    lookup.log_recurring(Level::Error, "core", None, &text);
+    request.log_recurring(Level::Error, "core", None, &text);
     Refusal::new(Status::SERVICE_UNAVAILABLE, "there is no space for the body of the request")
 }
 

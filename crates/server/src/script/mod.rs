@@ -13,8 +13,8 @@ pub(crate) mod template;
 
 use crate::failure::Failure;
 use crate::handler;
-use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
+use crate::request_context::RequestContext;
 use message::Status;
 
 /// `<LocationMatch "\.php$">` holds for `/a.jpg/x.php` as well. Where a file is found, it is run
@@ -24,30 +24,30 @@ use message::Status;
 /// # Errors
 /// 404 if it has not; what the look-up of it says.
 pub(crate) async fn check_own_url(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     handler: &str,
     module: &'static str,
 ) -> Result<(), Stop> {
-    if !has_own_url(lookup) {
+    if !has_own_url(request) {
         return Ok(());
     }
-    let own = lookup.path.strip_suffix(lookup.path_info.as_slice()).unwrap_or(&lookup.path);
+    let own = request.path.strip_suffix(request.path_info.as_slice()).unwrap_or(&request.path);
     let mut url = Vec::new();
     message::path::encode(own, &mut url);
-    let found = phase::look_up(lookup, &url, None).await?;
+    let found = phase::look_up(request, &url, None).await?;
     if handler::effective(&found)?.is_some_and(|own| own == handler) {
         return Ok(());
     }
     let text = format!(
         "{} is not run: the handler applies only to the path after it, and its own URL {} is in \
          no section with this handler",
-        lookup.display_path(),
+        request.display_path(),
         String::from_utf8_lossy(&url)
     );
     Err(Failure::new(Status::NOT_FOUND, module, text).at_error().into())
 }
 
 /// Whether the file has a URL of its own, which has to be looked up.
-pub(crate) fn has_own_url(lookup: &Lookup<'_>) -> bool {
-    !lookup.path_info.is_empty() && phase::is_regular(lookup)
+pub(crate) fn has_own_url(request: &RequestContext<'_>) -> bool {
+    !request.path_info.is_empty() && phase::is_regular(request)
 }

@@ -5,7 +5,7 @@
 //! [`environment`]: super::environment
 
 use super::environment::{self, Rules, Told};
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::table::Table;
 use fastcgi::{Exchange, Params};
 use std::net::SocketAddr;
@@ -35,45 +35,49 @@ pub(crate) struct Template {
 
 impl Template {
     /// Of a request for which `all` are its variables.
-    pub(crate) fn of(lookup: &Lookup<'_>, all: &Table) -> Option<Self> {
+    pub(crate) fn of(request: &RequestContext<'_>, all: &Table) -> Option<Self> {
         // A field that another request has would take its place.
-        if lookup.env.iter().any(|(name, _)| may_be_field(name)) {
+        if request.env.iter().any(|(name, _)| may_be_field(name)) {
             return None;
         }
-        let own = encoded(&lookup.env);
+        let own = encoded(&request.env);
         let mut params = Params::new(true);
         params.add_pairs(&own).ok()?;
-        let mut script = environment::of_script(lookup);
+        let mut script = environment::of_script(request);
         script.set("SCRIPT_FILENAME", all.get("SCRIPT_FILENAME")?);
         Some(Self {
-            host: lookup.request.host_name().map(<[u8]>::to_vec),
-            port: lookup.request.host_port(),
-            local: lookup.request.local,
+            host: request.received.host_name().map(<[u8]>::to_vec),
+            port: request.received.host_port(),
+            local: request.received.local,
             own_bytes: own.len(),
             own: params,
-            server: encoded(&environment::of_server(lookup)),
+            server: encoded(&environment::of_server(request)),
             script: encoded(&script),
         })
     }
 
     /// Whether it holds for a request for the same script.
-    pub(crate) fn is_for(&self, lookup: &Lookup<'_>) -> bool {
-        let request = &lookup.request;
-        self.host.as_deref() == request.host_name()
-            && self.port == request.host_port()
-            && self.local == request.local
+    pub(crate) fn is_for(&self, request: &RequestContext<'_>) -> bool {
+        let received = &request.received;
+        self.host.as_deref() == received.host_name()
+            && self.port == received.host_port()
+            && self.local == received.local
     }
 
     /// All variables of a request, and the table of them.
-    pub(crate) fn request(&self, lookup: &Lookup<'_>, rules: Rules) -> Option<(Sent, Table)> {
+    pub(crate) fn request(
+        &self,
+        request: &RequestContext<'_>,
+        rules: Rules,
+    ) -> Option<(Sent, Table)> {
         let known = self.own_bytes + self.server.len() + self.script.len();
-        let room = known + lookup.request.head_bytes() + ROOM_BYTES;
+        let room = known + request.received.head_bytes() + ROOM_BYTES;
         let mut params = Params::from_template(&self.own, Vec::with_capacity(room));
-        fields(lookup, rules, &mut params)?;
+        fields(request, rules, &mut params)?;
         params.add_pairs(&self.server).ok()?;
         let mut told = Encoder { params, fits: true };
-        environment::of_client(lookup, &mut told);
-        environment::of_request(lookup, rules, &mut told);
+        environment::of_client(request, &mut told);
+        environment::of_request(request, rules, &mut told);
         let Encoder { mut params, fits: true } = told else { return None };
         params.add_pairs(&self.script).ok()?;
         let pairs = params.in_one_record()?;
@@ -98,8 +102,8 @@ fn encoded(table: &Table) -> Vec<u8> {
 }
 
 /// `HTTP_*`, if no two fields have one name.
-fn fields(lookup: &Lookup<'_>, rules: Rules, params: &mut Params) -> Option<()> {
-    let view = lookup.request.view();
+fn fields(request: &RequestContext<'_>, rules: Rules, params: &mut Params) -> Option<()> {
+    let view = request.received.view();
     let mut buffer = Vec::with_capacity(32);
     for (nth, (name, value)) in view.fields().enumerate() {
         let is_known = |field: (&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);

@@ -1,8 +1,8 @@
 //! `<If>`, `<ElseIf>` and `<Else>`: the if walk of httpd (server/request.c, ap_if_walk).
 
 use crate::failure::Failure;
-use crate::lookup::Lookup;
 use crate::phase::Stop;
+use crate::request_context::RequestContext;
 use crate::site::locate::Layers;
 use crate::site::section::{Branch, Section, SectionKind};
 use message::Status;
@@ -12,24 +12,24 @@ use std::sync::Arc;
 const DEPTH_MAX: usize = 20;
 
 /// Lay the sections whose conditions hold over `layers`, and so on for those inside of them.
-pub(crate) async fn walk(lookup: &mut Lookup<'_>, mut layers: Layers) -> Result<(), Stop> {
+pub(crate) async fn walk(request: &mut RequestContext<'_>, mut layers: Layers) -> Result<(), Stop> {
     let mut conditions = layers.settings.core.ifs.clone();
     for _ in 0..DEPTH_MAX {
         if conditions.is_empty() {
             break;
         }
-        let matching = matching(lookup, &conditions).await?;
+        let matching = matching(request, &conditions).await?;
         conditions =
             matching.iter().flat_map(|section| section.settings.core.ifs.clone()).collect();
-        lookup.context.merged.lay(&lookup.host.sections, &mut layers, &matching);
-        lookup.settings = layers.settings.clone();
+        request.context.merged.lay(&request.host.sections, &mut layers, &matching);
+        request.settings = layers.settings.clone();
     }
     Ok(())
 }
 
 /// The sections whose conditions hold, of each chain at most one.
 async fn matching(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     conditions: &[Arc<Section>],
 ) -> Result<Vec<Arc<Section>>, Stop> {
     let mut found = Vec::new();
@@ -43,7 +43,7 @@ async fn matching(
             continue;
         }
         let holds = match &condition.expression {
-            Some(expression) => expression.holds(lookup, None).await.map_err(|text| {
+            Some(expression) => expression.holds(request, None).await.map_err(|text| {
                 let text = format!("Failed to evaluate <If > condition: {text}");
                 let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
                 failure.id(1357).at_error().recurring(text)

@@ -3,8 +3,8 @@
 use crate::expression::Text;
 use crate::failure::Failure;
 use crate::log::level::Levels;
-use crate::lookup::Lookup;
 use crate::names::HostnameLookups;
+use crate::request_context::RequestContext;
 use crate::resolve::LinkPolicy;
 use crate::script::environment::Rules;
 use crate::site::builder::Overrides;
@@ -282,13 +282,13 @@ impl Settings {
     /// The outer `None` says that there is no `SetHandler`, the inner one that it says `none`.
     pub(crate) fn handler_name<'s>(
         &'s self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
     ) -> Result<Option<Option<Cow<'s, str>>>, Failure> {
         let name = match &self.handler {
             None => return Ok(None),
             Some(Handler::Name(name)) => Cow::Borrowed(name.as_str()),
             Some(Handler::Computed(text)) => {
-                let value = text.value(lookup, None).map_err(|text| {
+                let value = text.value(request, None).map_err(|text| {
                     let text = format!("Can't evaluate handler expression: {text}");
                     Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(3154).at_error()
                 })?;

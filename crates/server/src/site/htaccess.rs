@@ -4,9 +4,9 @@
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::log::message::Message;
-use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::question;
+use crate::request_context::RequestContext;
 use crate::site::builder::{Builder, Overrides};
 use crate::site::language::Language;
 use crate::site::locate::TEXT_BYTES_MAX;
@@ -95,30 +95,30 @@ impl Htaccess {
     /// be waited for first.
     pub(crate) fn section(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         folder: &[u8],
         overrides: &Overrides,
     ) -> Result<Option<Arc<Section>>, NotRead> {
-        for name in lookup.host.access_file_names.iter() {
+        for name in request.host.access_file_names.iter() {
             let path =
                 [folder.strip_suffix(b"/").unwrap_or(folder), b"/", name.as_bytes()].concat();
-            let status = match self.status(lookup, &path) {
+            let status = match self.status(request, &path) {
                 Ok(status) if status.kind == Kind::File => status,
                 Ok(_) => return Err(unreadable(&path, folder, "it is not a regular file").into()),
                 Err(Errno::NOENT | Errno::NOTDIR) => continue,
                 Err(errno) => return Err(unreadable(&path, folder, &errno.to_string()).into()),
             };
-            return self.parsed(lookup, folder, path, status, overrides).map(Some);
+            return self.parsed(request, folder, path, status, overrides).map(Some);
         }
         Ok(None)
     }
 
     /// Beneath the root of the request through its descriptor, so that what the server may reach
     /// and its children may not is the same for files and for what guards them.
-    fn status(&self, lookup: &Lookup<'_>, path: &[u8]) -> Result<file::Status, Errno> {
-        match below_root(lookup, path) {
+    fn status(&self, request: &RequestContext<'_>, path: &[u8]) -> Result<file::Status, Errno> {
+        match below_root(request, path) {
             Some(below) => {
-                let root = lookup.place.root.descriptor(lookup.context.now_s())?;
+                let root = request.place.root.descriptor(request.context.now_s())?;
                 file::status_at(root.as_fd(), below)
             }
             None => file::status_at(file::CURRENT_FOLDER, path),
@@ -127,7 +127,7 @@ impl Htaccess {
 
     fn parsed(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         folder: &[u8],
         path: Vec<u8>,
         status: file::Status,
@@ -139,7 +139,7 @@ impl Htaccess {
             return known.section.clone().map_err(|text| refused(&name, &text).into());
         }
         let error = |error: String| unreadable(&path, folder, &error);
-        let file = open(lookup, &path).map_err(|errno| error(errno.to_string()))?;
+        let file = open(request, &path).map_err(|errno| error(errno.to_string()))?;
         let text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
         let overrides = overrides.clone();
         if text.len() > INLINE_BYTES_MAX {
@@ -148,8 +148,8 @@ impl Htaccess {
             return Err(NotRead::Long(Box::new(long)));
         }
         let folder = String::from_utf8_lossy(folder);
-        let parsed = parse(&lookup.site().language, &name, &folder, &text, overrides.clone());
-        let section = self.keep(lookup, path, status, overrides, parsed);
+        let parsed = parse(&request.site().language, &name, &folder, &text, overrides.clone());
+        let section = self.keep(request, path, status, overrides, parsed);
         section.map_err(|text| refused(&name, &text).into())
     }
 
@@ -157,13 +157,13 @@ impl Htaccess {
     ///
     /// # Errors
     /// 403 if it cannot be read, or is too long; what [`question::elsewhere`] says.
-    pub(crate) async fn read(&self, lookup: &Lookup<'_>, long: Long) -> Result<(), Stop> {
+    pub(crate) async fn read(&self, request: &RequestContext<'_>, long: Long) -> Result<(), Stop> {
         let Long { path, folder, status, overrides, file, mut text } = long;
         let about = (&path, status.identity, status.modified_ns, status.changed_ns, &overrides);
-        let server = lookup.context.server();
+        let server = request.context.server();
         let [name, in_folder] = [&path, &folder].map(|it| String::from_utf8_lossy(it).into_owned());
         let allowed = overrides.clone();
-        let parsed = question::elsewhere(lookup, &about, move || {
+        let parsed = question::elsewhere(request, &about, move || {
             text.extend(read(&file, FILE_BYTES_MAX - INLINE_BYTES_MAX)?);
             if text.len() > FILE_BYTES_MAX {
                 return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
@@ -177,21 +177,21 @@ impl Htaccess {
         if self.known.borrow().get(&path).is_some_and(is_it) {
             return Ok(());
         }
-        let _ = self.keep(lookup, path, status, overrides, parsed);
+        let _ = self.keep(request, path, status, overrides, parsed);
         Ok(())
     }
 
     /// Keep what came of a text, and tell the log of it.
     fn keep(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         path: Vec<u8>,
         status: file::Status,
         overrides: Overrides,
         parsed: Parsed,
     ) -> Result<Arc<Section>, Arc<str>> {
         let Parsed { section, warnings } = parsed;
-        warnings.iter().for_each(|(id, text)| warn(lookup, id, text));
+        warnings.iter().for_each(|(id, text)| warn(request, id, text));
         let mut known = self.known.borrow_mut();
         let bytes_of = |section: &Result<Arc<Section>, Arc<str>>| {
             section.as_ref().map_or(0, |section| section.text_bytes)
@@ -210,16 +210,16 @@ impl Htaccess {
 }
 
 /// The part of `path` below the root of the request; `None` if it is elsewhere.
-fn below_root<'p>(lookup: &Lookup<'_>, path: &'p [u8]) -> Option<&'p [u8]> {
-    let root = lookup.place.root.path_bytes();
+fn below_root<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Option<&'p [u8]> {
+    let root = request.place.root.path_bytes();
     let below = path.strip_prefix(root)?;
     if root == b"/" { Some(below) } else { below.strip_prefix(b"/") }
 }
 
-fn open(lookup: &Lookup<'_>, path: &[u8]) -> Result<File, Errno> {
-    match below_root(lookup, path) {
+fn open(request: &RequestContext<'_>, path: &[u8]) -> Result<File, Errno> {
+    match below_root(request, path) {
         Some(below) => {
-            let root = lookup.place.root.descriptor(lookup.context.now_s())?;
+            let root = request.place.root.descriptor(request.context.now_s())?;
             let links = file::Links::Follow;
             let opened = file::open_beneath(root.as_fd(), below, links, file::Purpose::Read)?;
             Ok(File::from(opened))
@@ -278,11 +278,11 @@ fn first_error(said: &[Diagnostic]) -> Result<(), Arc<str>> {
 }
 
 /// In the log of the host, as httpd does it while it reads the file.
-fn warn(lookup: &Lookup<'_>, id: &str, text: &str) {
+fn warn(request: &RequestContext<'_>, id: &str, text: &str) {
     let logged = startup::logged(id);
     let number = id.strip_prefix("AH").and_then(|number| number.parse().ok());
     let message = Message::new(logged.module, logged.level, number, text.as_bytes());
-    lookup.host.error_log.write(None, &message);
+    request.host.error_log.write(None, &message);
 }
 
 /// How long the text is, now that macros are expanded.

@@ -13,7 +13,7 @@ use crate::held::Held;
 use crate::large_future::boxed;
 use crate::plan::{self, Plan};
 use crate::prepared;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::response::Response;
 use crate::site::settings::Settings;
 use http1::{CloseReason, HeadWriter, KeepAlive, Next, Persist};
@@ -72,7 +72,7 @@ pub(crate) struct Kind {
 
 impl Connection {
     /// The slow path: everything that a request may need.
-    pub(crate) async fn answer(&mut self, request: Rc<Request>, wish: KeepAlive) -> Next {
+    pub(crate) async fn answer(&mut self, request: Rc<ReceivedRequest>, wish: KeepAlive) -> Next {
         if self.send_unsent().await.is_err() {
             self.is_broken = true;
             return self.persistence.close(CloseReason::ClientGone);
@@ -123,7 +123,7 @@ impl Connection {
     }
 
     /// The client has left while its request was being answered.
-    async fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
+    async fn abandoned(&mut self, framing: &Framing<'_>, request: &ReceivedRequest) -> Next {
         let next = self.persistence.close(CloseReason::ClientGone);
         let head = ResponseHead::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
         let mut path = Vec::new();
@@ -144,7 +144,7 @@ impl Connection {
     /// client went away meanwhile.
     async fn answered(
         &mut self,
-        request: &Rc<Request>,
+        request: &Rc<ReceivedRequest>,
         framing: &Framing<'_>,
     ) -> Option<Exchanged> {
         let (context, host) = (&self.context, self.host());
@@ -158,7 +158,7 @@ impl Connection {
     /// What is answered to a request; `None` if the client went away meanwhile.
     async fn exchange(
         &mut self,
-        request: &Rc<Request>,
+        request: &Rc<ReceivedRequest>,
         plan: Option<Rc<Plan>>,
     ) -> Option<Exchanged> {
         let (context, host) = (self.context.clone(), self.host_index());
@@ -242,7 +242,7 @@ impl Connection {
     /// Decide what becomes of a request body that no handler reads.
     async fn settle_body(
         &mut self,
-        request: &Rc<Request>,
+        request: &Rc<ReceivedRequest>,
         framing: &Framing<'_>,
         settings: Option<Arc<Settings>>,
         answer: &mut (Response, Logged),
@@ -306,7 +306,7 @@ impl Connection {
     /// Write the response, read what is left of the request, and log.
     async fn respond(
         &mut self,
-        request: &Request,
+        request: &ReceivedRequest,
         wish: KeepAlive,
         mut answer: (Response, Logged),
         unread: Unread,

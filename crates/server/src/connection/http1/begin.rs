@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::accounting::{Begin, Meter, Spent};
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use message::{BodyLength, FramingSpans, OwnedHead, Refusal, RequestHead};
 use std::rc::Rc;
 
@@ -14,9 +14,9 @@ impl Connection {
         framing: Result<FramingSpans, Refusal>,
         start_ns: u64,
         spent: Spent,
-    ) -> Request {
+    ) -> ReceivedRequest {
         let local = self.local();
-        let mut request = Request::new(head, framing, self.peer, local, start_ns, spent);
+        let mut request = ReceivedRequest::new(head, framing, self.peer, local, start_ns, spent);
         request.incoming = (request.body() != BodyLength::None).then(Rc::default);
         request.proxy = self.proxy_address();
         request.ids.keepalives = self.persistence.requests();

@@ -7,7 +7,7 @@ use crate::accounting;
 use crate::exchange::Logged;
 use crate::log::id::{LogId, RequestLogId};
 use crate::names::{End, HostnameLookups};
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::site::logs::AccessLog;
 use http1::Persist;
 use message::{Field, RequestHead};
@@ -35,9 +35,9 @@ impl Connection {
         view: Option<RequestHead<'_>>,
         request_line: Option<&[u8]>,
         written: &Written,
-        request: &Request,
+        request: &ReceivedRequest,
     ) {
-        let changed = written.logged.request.clone();
+        let changed = written.logged.received.clone();
         let last = changed.as_deref().unwrap_or(request);
         self.account(written, request);
         self.log_id = last.ids.connection.get();
@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// Say which account a request belongs to, and what is counted there when it is over.
-    pub(crate) fn account(&self, written: &Written, request: &Request) {
+    pub(crate) fn account(&self, written: &Written, request: &ReceivedRequest) {
         if !self.context.meter.is_on() {
             return;
         }

@@ -32,7 +32,7 @@ use crate::exchange::Logged;
 use crate::large_future::{boxed, placed};
 use crate::log::id::LogId;
 use crate::names::Names;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::site::host::Host;
 use crate::transport::Transport;
 
@@ -112,7 +112,7 @@ pub(crate) struct Connection {
 /// What a wait for input ends in.
 enum Turn {
     /// A request for the slow path.
-    Request(Rc<Request>, KeepAlive),
+    Request(Rc<ReceivedRequest>, KeepAlive),
     /// A head that breaks a rule; the text is what arrived of it. Boxed: each waiting connection
     /// has room for a turn.
     Refused(Box<(Refusal, Vec<u8>)>),
@@ -246,7 +246,7 @@ impl Connection {
     }
 
     /// Answer a request, and count what it came to.
-    async fn account_for(&mut self, request: Rc<Request>, wish: KeepAlive) -> Next {
+    async fn account_for(&mut self, request: Rc<ReceivedRequest>, wish: KeepAlive) -> Next {
         let spent = request.spent.clone();
         let next = accounting::measured(&spent, placed(|| self.answer(request, wish))).await;
         accounting::end_long(&self.context, &spent);

@@ -2,7 +2,7 @@
 //! `downgrade-1.0`, `force-response-1.0` (basic_http_header_check of http_filters.c,
 //! ap_set_keepalive).
 
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::response::Response;
 use crate::table::Table;
 use message::{Known, Version, scan};
@@ -25,7 +25,7 @@ impl Quirks {
     }
 
     /// What `env` asks for. `names_keep_alive` says whether the client asks for persistence.
-    pub(crate) fn of(env: &Table, request: &Request, names_keep_alive: bool) -> Self {
+    pub(crate) fn of(env: &Table, request: &ReceivedRequest, names_keep_alive: bool) -> Self {
         let view = request.view();
         let mut quirks = Self::usual(view.version());
         if env.is_empty() {

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::guarded::guarded;
 use crate::held::Held;
 use crate::large_future::boxed;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::response::{Piece, Response};
 use crate::slots::Slot;
 use http1::{CloseReason, Next, Persist};
@@ -23,7 +23,11 @@ use std::rc::Rc;
 
 impl Connection {
     /// A head that parsed, whose meaning breaks a rule.
-    pub(crate) async fn refuse_request(&mut self, refusal: Refusal, request: Rc<Request>) -> Next {
+    pub(crate) async fn refuse_request(
+        &mut self,
+        refusal: Refusal,
+        request: Rc<ReceivedRequest>,
+    ) -> Next {
         let line = request.view().request_line();
         let written = self.say_no(refusal, &request, raw_path(line).to_vec()).await;
         let next = self.persistence.close(CloseReason::Refused);
@@ -42,7 +46,7 @@ impl Connection {
         let arrived = &arrived[start.unwrap_or(arrived.len())..];
         let line = arrived.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let mut request = Request::refused(refusal, line, self.peer, self.local());
+        let mut request = ReceivedRequest::refused(refusal, line, self.peer, self.local());
         request.proxy = self.proxy_address();
         request.ids.keepalives = self.persistence.requests();
         request.ids.connection.set(self.log_id);
@@ -74,7 +78,12 @@ impl Connection {
 
     /// What holds for the whole host may change the page (`ServerSignature`, `ErrorDocument`) or
     /// its fields (`Header always`). Where nothing does, it costs no slot: nothing is computed.
-    async fn say_no(&mut self, refusal: Refusal, request: &Rc<Request>, path: Vec<u8>) -> Written {
+    async fn say_no(
+        &mut self,
+        refusal: Refusal,
+        request: &Rc<ReceivedRequest>,
+        path: Vec<u8>,
+    ) -> Written {
         let failure = Failure::from(refusal);
         let view = request.view();
         let has_fixed_page = {
@@ -96,7 +105,7 @@ impl Connection {
     async fn answer_refusal(
         &mut self,
         failure: Failure,
-        request: &Rc<Request>,
+        request: &Rc<ReceivedRequest>,
         path: Vec<u8>,
         slot: Slot,
     ) -> Written {

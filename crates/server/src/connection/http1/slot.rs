@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::held::Held;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::slots::{Slot, asks_for_status};
 use message::Framing;
 use scoreboard::Cause;
@@ -13,7 +13,7 @@ impl Connection {
     /// A request slot; `None` if the client went away before there was one.
     pub(crate) async fn hold_slot(
         &mut self,
-        request: &Request,
+        request: &ReceivedRequest,
         framing: &Framing<'_>,
     ) -> Option<Rc<Held>> {
         let context = self.context.clone();

@@ -4,7 +4,7 @@ use super::Connection;
 use super::answer::{Written, write_head};
 use crate::exchange::Logged;
 use crate::held::Held;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::response::{Response, TakesOver, Upgraded};
 use http1::{CloseReason, Next};
 use message::Version;
@@ -15,7 +15,7 @@ impl Connection {
     /// handed over never comes back to HTTP.
     pub(super) async fn hand_over(
         &mut self,
-        request: &Request,
+        request: &ReceivedRequest,
         (mut response, logged): (Response, Logged),
         takes_over: TakesOver,
         held: Rc<Held>,

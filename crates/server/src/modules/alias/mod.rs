@@ -7,8 +7,8 @@ mod directives;
 mod rule;
 
 use crate::failure::Failure;
-use crate::lookup::{Lookup, Mapped, Place};
 use crate::phase::Stop;
+use crate::request_context::{Mapped, Place, RequestContext};
 use crate::site::core::is_absolute_url;
 use crate::site::lexical;
 use crate::site::settings::{DirectoryKey, HostKey, either};
@@ -71,16 +71,16 @@ impl Merge for Settings {
 
 /// Translate hook: redirects come before aliases, and those of a section before those of the host
 /// (mod_alias.c, translate_alias_redir).
-pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
-    let host = lookup.host;
-    redirect(lookup, &HOST_SETTINGS.of(&host.modules).redirects, 674)?;
-    let settings = lookup.settings.clone();
+pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
+    let host = request.host;
+    redirect(request, &HOST_SETTINGS.of(&host.modules).redirects, 674)?;
+    let settings = request.settings.clone();
     if let Some(alias) = &SETTINGS.of(&settings).alias {
         let keeps_path = SETTINGS.of(&settings).preserve_path.unwrap_or(false);
-        return alias.place(lookup, keeps_path).map(Some);
+        return alias.place(request, keeps_path).map(Some);
     }
     for alias in &HOST_SETTINGS.of(&host.modules).aliases {
-        if let Some(place) = alias.place(lookup)? {
+        if let Some(place) = alias.place(request)? {
             return Ok(Some(place));
         }
     }
@@ -89,20 +89,20 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> 
 
 /// Fixup hook: now that all sections are known, also those of folders and files (mod_alias.c,
 /// fixup_redir).
-pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let settings = lookup.settings.clone();
-    redirect(lookup, &SETTINGS.of(&settings).redirects, 676)
+pub(crate) fn fixup(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let settings = request.settings.clone();
+    redirect(request, &SETTINGS.of(&settings).redirects, 676)
 }
 
 /// Redirect the client, if a line says so.
-fn redirect(lookup: &mut Lookup<'_>, list: &[Arc<Redirect>], id: u32) -> Result<(), Stop> {
-    let settings = lookup.settings.clone();
+fn redirect(request: &mut RequestContext<'_>, list: &[Arc<Redirect>], id: u32) -> Result<(), Stop> {
+    let settings = request.settings.clone();
     let (status, target) = match &SETTINGS.of(&settings).redirect {
-        Some(redirect) => (redirect.status, redirect.target(lookup)?),
+        Some(redirect) => (redirect.status, redirect.target(request)?),
         None => {
             let mut found = None;
             for redirect in list {
-                found = redirect.target(lookup)?.map(|target| (redirect.status, target));
+                found = redirect.target(request)?.map(|target| (redirect.status, target));
                 if found.is_some() {
                     break;
                 }
@@ -118,20 +118,20 @@ fn redirect(lookup: &mut Lookup<'_>, list: &[Arc<Redirect>], id: u32) -> Result<
         return Err(Failure::new(status, "alias", "").into());
     }
     let is_relative = SETTINGS.of(&settings).relative.unwrap_or(false);
-    let location = location(lookup, target, is_relative, id)?;
+    let location = location(request, target, is_relative, id)?;
     Err(Failure::redirect(status, location).into())
 }
 
 /// The value of `Location`: a whole URL, with the query of the request unless it has its own.
 fn location(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     target: Vec<u8>,
     is_relative: bool,
     id: u32,
 ) -> Result<Vec<u8>, Stop> {
     let is_path = target.starts_with(b"/");
     let mut location = match is_path && !is_relative {
-        true => [lookup.base_url(), target].concat(),
+        true => [request.base_url(), target].concat(),
         false => target,
     };
     let is_whole = is_absolute_url(&String::from_utf8_lossy(&location));
@@ -139,13 +139,13 @@ fn location(
     if !(is_whole || is_path && is_relative) || !is_sendable {
         let text = format!(
             "cannot redirect '{}' to '{}'; target is not a valid absoluteURI or abs_path",
-            String::from_utf8_lossy(&lookup.path),
+            String::from_utf8_lossy(&request.path),
             String::from_utf8_lossy(&location)
         );
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "alias", text);
         return Err(failure.id(id).at_error().into());
     }
-    if let Some(query) = &lookup.query
+    if let Some(query) = &request.query
         && !location.contains(&b'?')
     {
         location.push(b'?');
@@ -158,19 +158,19 @@ fn location(
 /// (ap_server_root_relative), but only `own_parents` segments `..` are the administrator's: a
 /// client must not bring any in through a group of a regular expression or the name of a host.
 pub(crate) fn place_of(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     path: &[u8],
     own_parents: usize,
 ) -> Result<Place, Stop> {
     if parents(path) > own_parents || path.contains(&0) {
         let text = format!(
             "{} would be mapped to {}, which is outside the configured directory",
-            String::from_utf8_lossy(&lookup.path),
+            String::from_utf8_lossy(&request.path),
             String::from_utf8_lossy(path)
         );
         return Err(Failure::new(Status::FORBIDDEN, "alias", text).at_error().into());
     }
-    Ok(Place { root: lookup.site().slash.clone(), below: lexical::below_root(path) })
+    Ok(Place { root: request.site().slash.clone(), below: lexical::below_root(path) })
 }
 
 /// How many segments lead upwards.
@@ -179,11 +179,11 @@ pub(crate) fn parents(path: &[u8]) -> usize {
 }
 
 /// Tell later modules where the URL was mapped (ap_set_context_info).
-fn set_context(lookup: &mut Lookup<'_>, prefix: &str, root: &[u8]) {
+fn set_context(request: &mut RequestContext<'_>, prefix: &str, root: &[u8]) {
     let mapped = Mapped {
         prefix: prefix.as_bytes().to_vec(),
         context_root: Some(root.to_vec()),
-        ..std::mem::take(&mut lookup.mapped)
+        ..std::mem::take(&mut request.mapped)
     };
-    lookup.mapped = mapped;
+    request.mapped = mapped;
 }

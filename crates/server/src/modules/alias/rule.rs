@@ -3,8 +3,8 @@
 use super::{SCRIPT_HANDLER, parents, place_of, set_context};
 use crate::expression::Text;
 use crate::failure::Failure;
-use crate::lookup::{Lookup, Place};
 use crate::phase::Stop;
+use crate::request_context::{Place, RequestContext};
 use crate::resolve::Root;
 use message::Status;
 use message::path::encode;
@@ -110,14 +110,18 @@ impl Pattern {
 }
 
 /// The groups of a match. A pattern that goes on for too long is the administrator's to mend.
-fn captures(lookup: &Lookup<'_>, regex: &Regex) -> Result<Option<Captures>, Stop> {
-    regex.captures(&lookup.path).map_err(|_| crate::walk::limit(lookup))
+fn captures(request: &RequestContext<'_>, regex: &Regex) -> Result<Option<Captures>, Stop> {
+    regex.captures(&request.path).map_err(|_| crate::walk::limit(request))
 }
 
 /// The text for a match.
-fn fill(lookup: &Lookup<'_>, template: &Template, captures: &Captures) -> Result<Vec<u8>, Stop> {
+fn fill(
+    request: &RequestContext<'_>,
+    template: &Template,
+    captures: &Captures,
+) -> Result<Vec<u8>, Stop> {
     let mut text = Vec::new();
-    template.expand(&lookup.path, captures, &mut text).map_err(|_| {
+    template.expand(&request.path, captures, &mut text).map_err(|_| {
         let text = "Regex substitution failed. Replacement too long?";
         Failure::new(Status::INTERNAL_SERVER_ERROR, "alias", text).id(672).at_error()
     })?;
@@ -126,23 +130,23 @@ fn fill(lookup: &Lookup<'_>, template: &Template, captures: &Captures) -> Result
 
 impl Alias {
     /// The place, if the line covers the path.
-    pub(super) fn place(&self, lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
+    pub(super) fn place(&self, request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
         let place = match (&self.from, &self.to) {
             (Pattern::Prefix(prefix), Target::Open { root, name }) => {
-                let Some(length) = covered(&lookup.path, prefix) else { return Ok(None) };
-                let place = self.below(lookup, root, name, length)?;
-                set_context(lookup, prefix, self.real.as_bytes());
+                let Some(length) = covered(&request.path, prefix) else { return Ok(None) };
+                let place = self.below(request, root, name, length)?;
+                set_context(request, prefix, self.real.as_bytes());
                 place
             }
             (Pattern::Regex(regex), Target::Template { template, server_root }) => {
-                let Some(captures) = captures(lookup, regex)? else { return Ok(None) };
-                let path = fill(lookup, template, &captures)?;
-                place_of(lookup, &absolute(server_root, &path), parents(self.real.as_bytes()))?
+                let Some(captures) = captures(request, regex)? else { return Ok(None) };
+                let path = fill(request, template, &captures)?;
+                place_of(request, &absolute(server_root, &path), parents(self.real.as_bytes()))?
             }
             _ => return Ok(None),
         };
         if self.is_script {
-            lookup.mapped.handler = Some(SCRIPT_HANDLER);
+            request.mapped.handler = Some(SCRIPT_HANDLER);
         }
         Ok(Some(place))
     }
@@ -150,16 +154,16 @@ impl Alias {
     /// Both texts joined as they are: `Alias /a/ /b` makes `/bc` of `/a/c`.
     fn below(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         root: &Arc<Root>,
         name: &[u8],
         length: usize,
     ) -> Result<Place, Stop> {
-        let rest = &lookup.path[length..];
+        let rest = &request.path[length..];
         let is_joined = rest.is_empty() || rest[0] == b'/' || self.real.ends_with('/');
         if !is_joined {
             let path = [self.real.as_bytes(), rest].concat();
-            return place_of(lookup, &path, parents(self.real.as_bytes()));
+            return place_of(request, &path, parents(self.real.as_bytes()));
         }
         let below = match name {
             [] => without_slashes(rest).to_vec(),
@@ -180,22 +184,26 @@ fn absolute(server_root: &[u8], path: &[u8]) -> Vec<u8> {
 impl LocationAlias {
     /// The place that the expression names; with `AliasPreservePath` what of the URL path follows
     /// the section's is appended (mod_alias.c, try_alias).
-    pub(super) fn place(&self, lookup: &mut Lookup<'_>, keeps_path: bool) -> Result<Place, Stop> {
+    pub(super) fn place(
+        &self,
+        request: &mut RequestContext<'_>,
+        keeps_path: bool,
+    ) -> Result<Place, Stop> {
         let failed = |text: String| {
             let text = format!("Can't evaluate alias expression: {text}");
             Failure::new(Status::INTERNAL_SERVER_ERROR, "alias", text).id(2825).at_error()
         };
-        let mut path = self.to.value(lookup, None).map_err(failed)?;
+        let mut path = self.to.value(request, None).map_err(failed)?;
         let own = self.to.constant().map_or(0, parents);
-        if keeps_path && let Some(length) = covered(&lookup.path, &self.from) {
+        if keeps_path && let Some(length) = covered(&request.path, &self.from) {
             let root = path.clone();
-            path.extend_from_slice(&lookup.path[length..]);
-            set_context(lookup, &self.from, &root);
+            path.extend_from_slice(&request.path[length..]);
+            set_context(request, &self.from, &root);
         }
         if self.is_script {
-            lookup.mapped.handler = Some(SCRIPT_HANDLER);
+            request.mapped.handler = Some(SCRIPT_HANDLER);
         }
-        place_of(lookup, &absolute(&self.server_root, &path), own)
+        place_of(request, &absolute(&self.server_root, &path), own)
     }
 }
 
@@ -206,33 +214,33 @@ pub(super) const fn is_redirection(status: u16) -> bool {
 
 impl Redirect {
     /// Where to go, if the line covers the path; empty for nowhere.
-    pub(super) fn target(&self, lookup: &mut Lookup<'_>) -> Result<Option<Vec<u8>>, Stop> {
+    pub(super) fn target(&self, request: &mut RequestContext<'_>) -> Result<Option<Vec<u8>>, Stop> {
         match &self.from {
             Pattern::Prefix(prefix) => {
-                let Some(length) = covered(&lookup.path, prefix) else { return Ok(None) };
+                let Some(length) = covered(&request.path, prefix) else { return Ok(None) };
                 let To::Url(url) = &self.to else { return Ok(Some(Vec::new())) };
                 let mut target = url.clone().into_bytes();
-                encode(&lookup.path[length..], &mut target);
-                set_context(lookup, prefix, url.as_bytes());
+                encode(&request.path[length..], &mut target);
+                set_context(request, prefix, url.as_bytes());
                 Ok(Some(target))
             }
             Pattern::Regex(regex) => {
-                let Some(captures) = captures(lookup, regex)? else { return Ok(None) };
+                let Some(captures) = captures(request, regex)? else { return Ok(None) };
                 let To::Template(template) = &self.to else { return Ok(Some(Vec::new())) };
-                Ok(Some(escaped(&fill(lookup, template, &captures)?)))
+                Ok(Some(escaped(&fill(request, template, &captures)?)))
             }
         }
     }
 }
 
 impl LocationRedirect {
-    pub(super) fn target(&self, lookup: &Lookup<'_>) -> Result<Vec<u8>, Stop> {
+    pub(super) fn target(&self, request: &RequestContext<'_>) -> Result<Vec<u8>, Stop> {
         let Some(to) = &self.to else { return Ok(Vec::new()) };
         let failed = |text: String| {
             let text = format!("Can't evaluate redirect expression: {text}");
             Failure::new(Status::INTERNAL_SERVER_ERROR, "alias", text).id(2826).at_error()
         };
-        Ok(escaped(&to.value(lookup, None).map_err(failed)?))
+        Ok(escaped(&to.value(request, None).map_err(failed)?))
     }
 }
 

@@ -12,9 +12,9 @@ pub(crate) use rows::MODULE;
 
 use crate::failure::Failure;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::modules::{auth_basic, authn_core};
 use crate::phase::{Decision, Stop};
+use crate::request_context::RequestContext;
 use crate::site::settings as site;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
@@ -66,62 +66,62 @@ pub(crate) fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
 }
 
 /// Before there is a user: whether one is needed (authorize_userless).
-pub(crate) fn grant<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Decision> {
-    decide(lookup, false)
+pub(crate) fn grant<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Decision> {
+    decide(request, false)
 }
 
 /// With a user (authorize_user).
-pub(crate) fn authorize<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Decision> {
-    decide(lookup, true)
+pub(crate) fn authorize<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Decision> {
+    decide(request, true)
 }
 
-fn decide<'l>(lookup: &'l Lookup<'_>, after_authn: bool) -> Waiting<'l, Decision> {
-    let Some(rule) = &SETTINGS.of(&lookup.settings).rule else {
-        return NowOrLater::Now(no_rules(lookup));
+fn decide<'l>(request: &'l RequestContext<'_>, after_authn: bool) -> Waiting<'l, Decision> {
+    let Some(rule) = &SETTINGS.of(&request.settings).rule else {
+        return NowOrLater::Now(no_rules(request));
     };
-    rule.verdict(lookup, Logic::And).map(move |verdict| match verdict? {
+    rule.verdict(request, Logic::And).map(move |verdict| match verdict? {
         Verdict::Granted => Ok(Decision::Accepted),
         Verdict::DeniedNoUser if !after_authn => Ok(Decision::Declined),
-        denied => Err(refuse(lookup, after_authn, denied)),
+        denied => Err(refuse(request, after_authn, denied)),
     })
 }
 
-fn refuse(lookup: &Lookup<'_>, after_authn: bool, denied: Verdict) -> Stop {
-    let uri = String::from_utf8_lossy(&lookup.path).into_owned();
+fn refuse(request: &RequestContext<'_>, after_authn: bool, denied: Verdict) -> Stop {
+    let uri = String::from_utf8_lossy(&request.path).into_owned();
     if denied == Verdict::DeniedNoUser {
         let text = format!("authorization failure (no authenticated user): {uri}");
-        return unauthorized(lookup, 1629, text);
+        return unauthorized(request, 1629, text);
     }
-    if !after_authn || authn_core::auth_type(lookup).is_none() {
-        let text = format!("client denied by server configuration: {}", lookup.display_path());
+    if !after_authn || authn_core::auth_type(request).is_none() {
+        let text = format!("client denied by server configuration: {}", request.display_path());
         let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
         return failure.id(1630).at_error().into();
     }
-    let user = String::from_utf8_lossy(lookup.user.as_deref().unwrap_or_default());
+    let user = String::from_utf8_lossy(request.user.as_deref().unwrap_or_default());
     let text = format!("user {user}: authorization failure for \"{uri}\": ");
-    if SETTINGS.of(&lookup.settings).forbids == Some(true) {
+    if SETTINGS.of(&request.settings).forbids == Some(true) {
         let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
         return failure.id(1631).at_error().into();
     }
-    unauthorized(lookup, 1631, text)
+    unauthorized(request, 1631, text)
 }
 
 /// Another user might be let in: the client may try again.
-fn unauthorized(lookup: &Lookup<'_>, id: u32, text: String) -> Stop {
+fn unauthorized(request: &RequestContext<'_>, id: u32, text: String) -> Stop {
     let failure = Failure::new(Status::UNAUTHORIZED, "authz_core", text).id(id).at_error();
-    match lookup.user {
-        Some(_) => auth_basic::challenge(lookup, failure).into(),
+    match request.user {
+        Some(_) => auth_basic::challenge(request, failure).into(),
         None => failure.into(),
     }
 }
 
-fn no_rules(lookup: &Lookup<'_>) -> Result<Decision, Stop> {
-    if authn_core::auth_type(lookup).is_some() {
+fn no_rules(request: &RequestContext<'_>) -> Result<Decision, Stop> {
+    if authn_core::auth_type(request).is_some() {
         let text = "AuthType configured with no corresponding authorization directives";
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authz_core", text);
         return Err(failure.id(1627).at_error().into());
     }
     let text = "authorization result: granted (no directives)";
-    lookup.log(Level::Debug, "authz_core", Some(1628), text);
+    request.log(Level::Debug, "authz_core", Some(1628), text);
     Ok(Decision::Accepted)
 }

@@ -5,8 +5,8 @@ use super::Methods;
 use crate::expression::{Expression, Text};
 use crate::failure::Failure;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::modules::{auth_text, authn_core, authz_groupfile, authz_host, authz_owner, authz_user};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::ServerKey;
 use crate::site::store::Merge;
@@ -155,45 +155,45 @@ impl Provider {
     /// What it says about a request. `group_file` goes before that of the settings.
     pub(super) fn check<'l>(
         &'l self,
-        lookup: &'l Lookup<'_>,
+        request: &'l RequestContext<'_>,
         group_file: Option<&'l Arc<PathBuf>>,
     ) -> Waiting<'l, Verdict> {
         if !matches!(self, Self::All(_) | Self::Method(_)) {
-            lookup.mark_personal();
+            request.mark_personal();
         }
         NowOrLater::Now(Ok(match self {
             Self::All(granted) => Verdict::granted(*granted),
             Self::Env(names) => {
-                Verdict::granted(names.iter().any(|name| lookup.env.get(name).is_some()))
+                Verdict::granted(names.iter().any(|name| request.env.get(name).is_some()))
             }
-            Self::Method(methods) => Verdict::granted(methods.has(lookup.method)),
+            Self::Method(methods) => Verdict::granted(methods.has(request.method)),
             Self::Expr { expression, asks_for_user } => {
-                return check_expression(lookup, expression, *asks_for_user);
+                return check_expression(request, expression, *asks_for_user);
             }
-            Self::Ip(networks) => Verdict::granted(authz_host::is_in(networks, lookup.client())),
-            Self::Host { text, written } => return authz_host::check_host(lookup, text, written),
-            Self::ForwardDns(text) => return authz_host::check_forward_dns(lookup, text),
-            Self::Local => Verdict::granted(authz_host::is_local(lookup)),
-            Self::User(text) => authz_user::check(lookup, text),
-            Self::ValidUser if lookup.user.is_none() => Verdict::DeniedNoUser,
+            Self::Ip(networks) => Verdict::granted(authz_host::is_in(networks, request.client())),
+            Self::Host { text, written } => return authz_host::check_host(request, text, written),
+            Self::ForwardDns(text) => return authz_host::check_forward_dns(request, text),
+            Self::Local => Verdict::granted(authz_host::is_local(request)),
+            Self::User(text) => authz_user::check(request, text),
+            Self::ValidUser if request.user.is_none() => Verdict::DeniedNoUser,
             Self::ValidUser => Verdict::Granted,
-            Self::Group(text) => return authz_groupfile::check_group(lookup, group_file, text),
-            Self::FileGroup => return authz_groupfile::check_file_group(lookup, group_file),
-            Self::FileOwner => authz_owner::check(lookup),
+            Self::Group(text) => return authz_groupfile::check_group(request, group_file, text),
+            Self::FileGroup => return authz_groupfile::check_file_group(request, group_file),
+            Self::FileOwner => authz_owner::check(request),
             Self::Alias(alias) => {
                 let group_file = alias.group_file.as_ref().or(group_file);
-                return alias.provider.check(lookup, group_file);
+                return alias.provider.check(request, group_file);
             }
         }))
     }
 }
 
 fn check_expression<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     expression: &'l Expression,
     asks_for_user: bool,
 ) -> Waiting<'l, Verdict> {
-    expression.holds(lookup, None).map(move |holds| match holds {
+    expression.holds(request, None).map(move |holds| match holds {
         Ok(true) => Ok(Verdict::Granted),
         Ok(false) if asks_for_user => Ok(Verdict::DeniedNoUser),
         Ok(false) => Ok(Verdict::Denied),
@@ -207,17 +207,17 @@ fn check_expression<'l>(
 
 /// The words of a text for this request; `None`, told to the log, if it has no value.
 pub(crate) fn words(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     text: &Text,
     module: &'static str,
     id: u32,
     what: &str,
 ) -> Option<Vec<Vec<u8>>> {
-    match text.value(lookup, None) {
+    match text.value(request, None) {
         Ok(value) => Some(auth_text::words(&value).collect()),
         Err(error) => {
             let text = format!("{what}: Can't evaluate require expression: {error}");
-            lookup.log_recurring(Level::Error, module, Some(id), &text);
+            request.log_recurring(Level::Error, module, Some(id), &text);
             None
         }
     }

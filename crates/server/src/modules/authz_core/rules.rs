@@ -3,7 +3,7 @@
 
 use super::{Methods, Provider, Verdict};
 use crate::log::level::Level;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::waiting::{self, NowOrLater, Waiting};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -130,20 +130,20 @@ impl Rule {
     /// the kind `parent`.
     pub(super) fn verdict<'l>(
         &'l self,
-        lookup: &'l Lookup<'_>,
+        request: &'l RequestContext<'_>,
         parent: Logic,
     ) -> Waiting<'l, Verdict> {
-        if !self.methods.has(lookup.method) {
+        if !self.methods.has(request.method) {
             let verdict = match parent {
                 Logic::And => Verdict::Granted,
                 Logic::Or => Verdict::Neutral,
             };
-            self.tell(lookup, 1625, verdict, " (directive limited to other methods)");
+            self.tell(request, 1625, verdict, " (directive limited to other methods)");
             return NowOrLater::Now(Ok(verdict));
         }
         let verdict = match &self.test {
-            Test::Provider { provider, .. } => provider.check(lookup, None),
-            Test::Group { logic, rules, .. } => together(lookup, *logic, rules),
+            Test::Provider { provider, .. } => provider.check(request, None),
+            Test::Group { logic, rules, .. } => together(request, *logic, rules),
         };
         verdict.map(|verdict| {
             // Access is not granted just because it was not rejected.
@@ -152,14 +152,14 @@ impl Rule {
                 (true, Verdict::Granted) => Verdict::Denied,
                 (true, _) => Verdict::Neutral,
             };
-            self.tell(lookup, 1626, verdict, "");
+            self.tell(request, 1626, verdict, "");
             Ok(verdict)
         })
     }
 
-    fn tell(&self, lookup: &Lookup<'_>, id: u32, verdict: Verdict, more: &str) {
+    fn tell(&self, request: &RequestContext<'_>, id: u32, verdict: Verdict, more: &str) {
         // Texts of every rule of every request are not put together for nothing.
-        if !lookup.logs("authz_core", Level::Debug) {
+        if !request.logs("authz_core", Level::Debug) {
             return;
         }
         let verdict = match verdict {
@@ -169,19 +169,19 @@ impl Rule {
             Verdict::Neutral => "neutral",
         };
         let text = format!("authorization result of {}: {verdict}{more}", self.name());
-        lookup.log(Level::Debug, "authz_core", Some(id), &text);
+        request.log(Level::Debug, "authz_core", Some(id), &text);
     }
 }
 
 /// What the rules of a container say together: of `And` the first that denies decides, of `Or` the
 /// first that grants. `DeniedNoUser` is left only where a user may still change the result.
 fn together<'l>(
-    lookup: &'l Lookup<'_>,
+    request: &'l RequestContext<'_>,
     logic: Logic,
     rules: &'l [Arc<Rule>],
 ) -> Waiting<'l, Verdict> {
     waiting::fold(rules.iter(), Verdict::Neutral, move |rule, result| {
-        rule.verdict(lookup, logic).map(move |verdict| {
+        rule.verdict(request, logic).map(move |verdict| {
             let verdict = verdict?;
             Ok(match (logic, verdict, result) {
                 (_, Verdict::Neutral, _) => ControlFlow::Continue(result),

@@ -4,9 +4,9 @@
 use super::Insert;
 use crate::failure::Failure;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
+use crate::request_context::RequestContext;
 use crate::{fields, representation};
 use message::Status;
 use std::fs::File;
@@ -50,33 +50,37 @@ impl Inserted {
 
 /// What `names` lead to, as far as it is there and a request for it would get it.
 pub(super) async fn find(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     names: [&Option<String>; 2],
 ) -> [Option<Insertable>; 2] {
     let mut found = [None, None];
     if names.iter().all(|name| name.is_none()) {
         return found;
     }
-    let request = asking(lookup);
+    let received = asking(request);
     for (name, found) in names.iter().zip(&mut found) {
         if let Some(name) = name {
-            *found = find_one(lookup, &request, name).await;
+            *found = find_one(request, &received, name).await;
         }
     }
     found
 }
 
 /// The same for one of them; if there is something that cannot be inserted the log says why.
-async fn find_one(lookup: &Lookup<'_>, request: &Rc<Request>, name: &str) -> Option<Insertable> {
-    match look_up(lookup, request, name).await {
+async fn find_one(
+    request: &RequestContext<'_>,
+    received: &Rc<ReceivedRequest>,
+    name: &str,
+) -> Option<Insertable> {
+    match look_up(request, received, name).await {
         Ok(found) => found.inspect(|found| {
             if found.length > BYTES_MAX {
                 let text = format!("{name} is cut off after {BYTES_MAX} bytes in listings");
-                lookup.log(Level::Warn, "autoindex", None, &text);
+                request.log(Level::Warn, "autoindex", None, &text);
             }
         }),
         Err(Stop::Failure(failure)) if failure.status != Status::NOT_FOUND => {
-            lookup.context.log_failure(&failure, lookup);
+            request.context.log_failure(&failure, request);
             None
         }
         Err(_) => None,
@@ -84,25 +88,25 @@ async fn find_one(lookup: &Lookup<'_>, request: &Rc<Request>, name: &str) -> Opt
 }
 
 /// The request with the wish for a text without a coding: what it accepts is about the page.
-fn asking(lookup: &Lookup<'_>) -> Rc<Request> {
-    let mut fields = fields::of_request(&lookup.request);
+fn asking(request: &RequestContext<'_>) -> Rc<ReceivedRequest> {
+    let mut fields = fields::of_request(&request.received);
     let is_own = |name: &str| {
         name.eq_ignore_ascii_case("Accept") || name.eq_ignore_ascii_case("Accept-Encoding")
     };
     fields.retain(|field| !is_own(&field.0));
     fields.push(("Accept".into(), b"text/html, text/plain".to_vec()));
-    lookup.request.with_fields(&fields).map_or_else(|| lookup.request.clone(), Rc::new)
+    request.received.with_fields(&fields).map_or_else(|| request.received.clone(), Rc::new)
 }
 
 /// Look a name up as a URL. Only a file is inserted: httpd runs a script whose type is HTML, and
 /// shows the source of one whose type is another text.
 async fn look_up(
-    lookup: &Lookup<'_>,
-    request: &Rc<Request>,
+    request: &RequestContext<'_>,
+    received: &Rc<ReceivedRequest>,
     name: &str,
 ) -> Result<Option<Insertable>, Stop> {
-    let mut found = phase::sub_request(lookup, name.as_bytes(), lookup.query.clone())?;
-    found.request = request.clone();
+    let mut found = phase::sub_request(request, name.as_bytes(), request.query.clone())?;
+    found.received = received.clone();
     phase::process(&mut found).await?;
     let content_type = representation::content_type(&found).unwrap_or_default();
     let Some(is_html) = is_html(&content_type).filter(|_| phase::is_regular(&found)) else {

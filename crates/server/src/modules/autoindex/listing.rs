@@ -6,10 +6,10 @@ use super::{Entry, Flags, Insert, Page, SETTINGS, render, scan_title};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
-use crate::lookup::Lookup;
 use crate::metadata::Metadata;
 use crate::modules::{mime, trivet};
 use crate::phase::{self, Stop};
+use crate::request_context::RequestContext;
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::response::Response;
 use crate::server::Server;
@@ -54,28 +54,28 @@ enum Access {
 
 /// What a request of its own would meet. What conditions say needs a whole look-up; so does a
 /// folder, whose index file may be refused (mod_autoindex.c, make_autoindex_entry).
-async fn access(lookup: &Lookup<'_>, folder: &File, name: &[u8]) -> Access {
-    let policies = Policies::Uniform(lookup.settings.core.links());
+async fn access(request: &RequestContext<'_>, folder: &File, name: &[u8]) -> Access {
+    let policies = Policies::Uniform(request.settings.core.links());
     let status = resolve::status_of(folder.as_fd(), name, &policies);
     let is_dir = status.is_ok_and(|status| status.kind == Kind::Directory);
-    let Ok(beside) = walk::beside(lookup, name).await else { return Access::Denied };
+    let Ok(beside) = walk::beside(request, name).await else { return Access::Denied };
     let walk::Beside { settings, below, url } = &beside;
     if trivet::SETTINGS.of(settings).hides(url) || trivet::SETTINGS.of(settings).hides(below) {
         return Access::Hidden;
     }
     let is_admitted = match is_dir || !settings.core.ifs.is_empty() {
-        true => is_found(lookup, &beside, is_dir).await,
-        false => admit::would_admit(lookup, &beside).await,
+        true => is_found(request, &beside, is_dir).await,
+        false => admit::would_admit(request, &beside).await,
     };
     if is_admitted { Access::Granted } else { Access::Denied }
 }
 
 /// Whether a look-up of the name, of a folder with its slash, comes to anything but an error.
-async fn is_found(lookup: &Lookup<'_>, beside: &walk::Beside, is_dir: bool) -> bool {
+async fn is_found(request: &RequestContext<'_>, beside: &walk::Beside, is_dir: bool) -> bool {
     let slash: &[u8] = if is_dir { b"/" } else { b"" };
-    let mut sub = lookup.sub([&beside.url, slash].concat(), None);
+    let mut sub = request.sub([&beside.url, slash].concat(), None);
     sub.place.below = [&beside.below, slash].concat();
-    match phase::look_up_at(lookup, sub, b"").await {
+    match phase::look_up_at(request, sub, b"").await {
         Ok(_) | Err(Stop::Internal(..)) => true,
         Err(Stop::Failure(failure)) => !failure.status.is_error(),
     }
@@ -104,21 +104,21 @@ struct Contents {
 const TITLE_BYTES: u64 = 8 * 1024;
 
 /// Resolve hook: let a folder be listed.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    if !lookup.is_folder() || !lookup.path_info.is_empty() {
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    if !request.is_folder() || !request.path_info.is_empty() {
         return Ok(None);
     }
-    if handler::configured(lookup)?.is_some_and(|name| name != "httpd/unix-directory") {
+    if handler::configured(request)?.is_some_and(|name| name != "httpd/unix-directory") {
         return Ok(None);
     }
-    if !lookup.method.is_some_and(Method::is_get_or_head) {
+    if !request.method.is_some_and(Method::is_get_or_head) {
         return Ok(None);
     }
-    if !lookup.settings.core.lists_directories() {
-        return Err(forbidden(lookup).into());
+    if !request.settings.core.lists_directories() {
+        return Err(forbidden(request).into());
     }
-    let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
-        .map_err(|errno| phase::open_failure(lookup, errno))?;
+    let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
+        .map_err(|errno| phase::open_failure(request, errno))?;
     Ok(Some(Rc::new(Listing(Cell::new(Some(entry.file))))))
 }
 
@@ -130,17 +130,17 @@ impl Handler for Listing {
         "httpd/unix-directory"
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
         let Some(folder) = self.0.take() else {
-            return NowOrLater::Now(Err(forbidden(lookup).into()));
+            return NowOrLater::Now(Err(forbidden(request).into()));
         };
-        NowOrLater::boxed(|| async move { Ok(respond(lookup, folder).await?) })
+        NowOrLater::boxed(|| async move { Ok(respond(request, folder).await?) })
     }
 }
 
-fn forbidden(lookup: &Lookup<'_>) -> Failure {
-    let path = lookup.display_path();
-    let tried = lookup.notes.get("dir-index-names").unwrap_or(b"none");
+fn forbidden(request: &RequestContext<'_>) -> Failure {
+    let path = request.display_path();
+    let tried = request.notes.get("dir-index-names").unwrap_or(b"none");
     let tried = String::from_utf8_lossy(tried);
     let text = format!(
         "Cannot serve directory {path}: No matching DirectoryIndex ({tried}) found, and \
@@ -150,36 +150,36 @@ fn forbidden(lookup: &Lookup<'_>) -> Failure {
 }
 
 /// The listing of `folder`.
-async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Response, Failure> {
-    let settings = lookup.settings.clone();
+async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response, Failure> {
+    let settings = request.settings.clone();
     let options = SETTINGS.of(&settings);
-    lookup.mark_personal();
+    request.mark_personal();
     let unreadable = |error: std::io::Error| {
-        let text = format!("cannot read directory {}: {error}", lookup.path.escape_ascii());
+        let text = format!("cannot read directory {}: {error}", request.path.escape_ascii());
         Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
     };
-    let spent = &lookup.request.spent;
+    let spent = &request.received.spent;
     let read_names = move || file::names(&folder).map(|names| (names, folder));
     let names = accounting::blocking(spent, Cause::Disk, read_names)
         .await
         .and_then(|names| names.map_err(std::io::Error::from));
     let (mut names, folder) = names.map_err(unreadable)?;
     names.truncate(NAMES_MAX);
-    let names = visible(lookup, &folder, names).await;
-    let inserts = insert::find(lookup, [&options.header_name, &options.readme_name]).await;
-    let mut directory = lookup.place.path();
+    let names = visible(request, &folder, names).await;
+    let inserts = insert::find(request, [&options.header_name, &options.readme_name]).await;
+    let mut directory = request.place.path();
     if !directory.ends_with(b"/") {
         directory.push(b'/');
     }
     let wanted = Wanted {
-        server: lookup.context.server(),
+        server: request.context.server(),
         settings: settings.clone(),
         folder,
         inserts,
-        uri: lookup.path.clone(),
-        query: lookup.query.clone(),
+        uri: request.path.clone(),
+        query: request.query.clone(),
         directory,
-        signature: error_document::signature(lookup, ""),
+        signature: error_document::signature(request, ""),
     };
     let read = move || (read(&wanted, names), wanted);
     let read = accounting::blocking(spent, Cause::Disk, read).await;
@@ -189,23 +189,27 @@ async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Response, Failure>
     let body = accounting::compute(spent, move |_| page(&wanted, &contents)).await;
     let mut response = Response::page(options.content_type(), body.map_err(unreadable)?);
     // What they say is not compared with conditions of the request, in httpd neither.
-    if let Some(status) = &lookup.status
+    if let Some(status) = &request.status
         && options.flags().has(Flags::TRACK_MODIFIED)
     {
-        response.fields = representation::folder_validators(lookup, status);
+        response.fields = representation::folder_validators(request, status);
     }
     Ok(response)
 }
 
 /// Names that may be shown, and whether a request for each would be refused. Others of this thread
 /// get their turn in a folder of many names.
-async fn visible(lookup: &Lookup<'_>, folder: &File, names: Vec<Vec<u8>>) -> Vec<(Vec<u8>, bool)> {
+async fn visible(
+    request: &RequestContext<'_>,
+    folder: &File,
+    names: Vec<Vec<u8>>,
+) -> Vec<(Vec<u8>, bool)> {
     let mut shown = Vec::with_capacity(names.len());
     for (nth, name) in names.into_iter().enumerate() {
         if nth % NAMES_PER_TURN == NAMES_PER_TURN - 1 {
             runtime::thread::yield_now().await;
         }
-        match access(lookup, folder, &name).await {
+        match access(request, folder, &name).await {
             Access::Hidden => {}
             access => shown.push((name, access == Access::Denied)),
         }

@@ -1,9 +1,9 @@
 //! The two modules of httpd that run programs, and the handler that both choose.
 
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::phase::Stop;
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::waiting::{NowOrLater, Waiting};
 use std::rc::Rc;
@@ -46,24 +46,26 @@ static CGID: Flavor = Flavor {
 };
 
 /// Resolve hook of mod_cgi.
-pub(super) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    resolve_as(lookup, &CGI)
+pub(super) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    resolve_as(request, &CGI)
 }
 
 /// Resolve hook of mod_cgid.
-pub(super) fn resolve_by_daemon(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    resolve_as(lookup, &CGID)
+pub(super) fn resolve_by_daemon(
+    request: &mut RequestContext<'_>,
+) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    resolve_as(request, &CGID)
 }
 
 fn resolve_as(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     flavor: &'static Flavor,
 ) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let name = handler::effective(lookup)?;
+    let name = handler::effective(request)?;
     if !name.is_some_and(|name| name == SCRIPT_HANDLER || name == MAGIC_TYPE) {
         return Ok(None);
     }
-    lookup.mark_personal();
+    request.mark_personal();
     Ok(Some(Rc::new(Script(flavor))))
 }
 
@@ -79,7 +81,7 @@ impl Handler for Script {
         true
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        NowOrLater::boxed(|| self.0.respond(lookup))
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| self.0.respond(request))
     }
 }

@@ -4,7 +4,7 @@ use super::Flavor;
 use super::relay::Fault;
 use crate::log::level::Level;
 use crate::log::message::Message;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::server::Server;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn of(lookup: &Lookup<'_>, flavor: &'static Flavor) -> Self {
-        let client = SocketAddr::new(lookup.client(), lookup.request.client.port());
-        let (server, host) = (lookup.context.server(), lookup.host.index);
-        let script = lookup.place.path();
+    pub(super) fn of(request: &RequestContext<'_>, flavor: &'static Flavor) -> Self {
+        let client = SocketAddr::new(request.client(), request.received.client.port());
+        let (server, host) = (request.context.server(), request.host.index);
+        let script = request.place.path();
         Self { server, host, client, flavor, script, line: Vec::new(), bytes: 0 }
     }
 

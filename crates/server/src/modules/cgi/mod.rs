@@ -19,12 +19,12 @@ use crate::failure::Failure;
 
 use crate::log::level::Level;
 use crate::log::message::os_error_text;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::suexec;
 use crate::phase::{self, Hook, Stop};
 use crate::representation;
+use crate::request_context::RequestContext;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
 use crate::script::environment::{environment, tell_body_length};
@@ -84,78 +84,93 @@ const PAGE_START_MS: u64 = 500;
 
 impl Flavor {
     /// Have the script run, and answer with what it says.
-    pub(super) async fn respond(&'static self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-        self.check(lookup).await?;
-        let is_raw = lookup.file_name().starts_with(b"nph-");
-        let body = RequestBody::of(lookup).await.map_err(|refusal| self.bad_body(refusal))?;
-        let command = order(lookup, &body);
-        let timeout_ms = SETTINGS.of(&lookup.settings).timeout_ms(self.is_daemon);
-        let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
+    pub(super) async fn respond(
+        &'static self,
+        request: &mut RequestContext<'_>,
+    ) -> Result<Response, Stop> {
+        self.check(request).await?;
+        let is_raw = request.file_name().starts_with(b"nph-");
+        let body = RequestBody::of(request).await.map_err(|refusal| self.bad_body(refusal))?;
+        let command = order(request, &body);
+        let timeout_ms = SETTINGS.of(&request.settings).timeout_ms(self.is_daemon);
+        let timeout_ms = timeout_ms.unwrap_or(request.host.timing.timeout_ms);
         // The page for a request that found no room does not wait for room once more.
-        let was_refused = lookup.env.get("REDIRECT_STATUS") == Some(b"503");
+        let was_refused = request.env.get("REDIRECT_STATUS") == Some(b"503");
         let start_ms = if was_refused { timeout_ms.min(PAGE_START_MS) } else { timeout_ms };
-        let mut waits = Waits::new(lookup.request.spent.clone());
+        let mut waits = Waits::new(request.received.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
-        let descriptors = lookup.context.server().held.hold(DESCRIPTORS);
-        let program = self.start(lookup, command, Duration::from_millis(start_ms)).await?;
-        let has_log = HOST_SETTINGS.of(&lookup.host.modules).log().is_some();
-        let kept_bytes = if has_log { HOST_SETTINGS.of(&lookup.host.modules).buffer() } else { 0 };
-        let log = Log::of(lookup, self);
+        let descriptors = request.context.server().held.hold(DESCRIPTORS);
+        let program = self.start(request, command, Duration::from_millis(start_ms)).await?;
+        let has_log = HOST_SETTINGS.of(&request.host.modules).log().is_some();
+        let kept_bytes = if has_log { HOST_SETTINGS.of(&request.host.modules).buffer() } else { 0 };
+        let log = Log::of(request, self);
         let talk = Talk { body, timeout_ms, log, has_log, kept_bytes, _descriptors: descriptors };
         let mut relay = Relay::new(program, talk, waits, self.is_daemon);
         if is_raw {
-            let going_on = lookup.context.going_on().clone();
+            let going_on = request.context.going_on().clone();
             return Ok(Response {
                 body: Body::stream(Answer::of(relay, going_on)),
                 ..Response::raw()
             });
         }
         match relay.head().await {
-            Ok(head) => self.answer(lookup, head, relay).await,
-            Err(fault) => Err(self.failed(lookup, fault, relay).await.into()),
+            Ok(head) => self.answer(request, head, relay).await,
+            Err(fault) => Err(self.failed(request, fault, relay).await.into()),
         }
     }
 
     /// What has to hold before anything runs, in httpd's order.
-    async fn check(&self, lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-        let is_script_alias = lookup.mapped.handler == Some(SCRIPT_HANDLER);
-        if !lookup.settings.core.may_execute() && !is_script_alias {
+    async fn check(&self, request: &mut RequestContext<'_>) -> Result<(), Stop> {
+        let is_script_alias = request.mapped.handler == Some(SCRIPT_HANDLER);
+        if !request.settings.core.may_execute() && !is_script_alias {
             let text = "Options ExecCGI is off in this directory";
-            return Err(self.refuse(lookup, Status::FORBIDDEN, self.exec_off, text).await);
+            return Err(self.refuse(request, Status::FORBIDDEN, self.exec_off, text).await);
         }
-        match &lookup.found {
+        match &request.found {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
                 let text = "script not found or unable to stat";
-                return Err(self.refuse(lookup, Status::NOT_FOUND, self.missing, text).await);
+                return Err(self.refuse(request, Status::NOT_FOUND, self.missing, text).await);
             }
             // To run a program nobody has to read it, least of all one of another user.
-            Err(Errno::ACCESS) if phase::is_regular(lookup) => {}
-            Err(errno) => return Err(phase::open_failure(lookup, *errno).into()),
+            Err(Errno::ACCESS) if phase::is_regular(request) => {}
+            Err(errno) => return Err(phase::open_failure(request, *errno).into()),
             Ok(entry) if entry.status.kind == Kind::Directory => {
                 let text = "attempt to invoke directory as script";
-                return Err(self.refuse(lookup, Status::FORBIDDEN, self.folder, text).await);
+                return Err(self.refuse(request, Status::FORBIDDEN, self.folder, text).await);
             }
             Ok(_) => {}
         }
-        if lookup.settings.core.accept_path_info() == PathInfo::Reject
-            && !lookup.path_info.is_empty()
+        if request.settings.core.accept_path_info() == PathInfo::Reject
+            && !request.path_info.is_empty()
         {
             let text = "AcceptPathInfo off disallows user's path";
-            return Err(self.refuse(lookup, Status::NOT_FOUND, self.path_info, text).await);
+            return Err(self.refuse(request, Status::NOT_FOUND, self.path_info, text).await);
         }
-        lookup.found = Err(Errno::NOENT);
+        request.found = Err(Errno::NOENT);
         Ok(())
     }
 
     /// cgi_common.h, `log_scripterror`.
-    async fn refuse(&self, lookup: &Lookup<'_>, status: Status, id: u32, text: &str) -> Stop {
-        script_log::write(lookup, Entry::Error(status, text)).await;
-        self.complaint(lookup, status, id, text).into()
+    async fn refuse(
+        &self,
+        request: &RequestContext<'_>,
+        status: Status,
+        id: u32,
+        text: &str,
+    ) -> Stop {
+        script_log::write(request, Entry::Error(status, text)).await;
+        self.complaint(request, status, id, text).into()
     }
 
-    fn complaint(&self, lookup: &Lookup<'_>, status: Status, id: u32, text: &str) -> Failure {
-        let slash = if lookup.is_folder() && lookup.path.ends_with(b"/") { "/" } else { "" };
-        let path = lookup.display_path();
+    fn complaint(
+        &self,
+        request: &RequestContext<'_>,
+        status: Status,
+        id: u32,
+        text: &str,
+    ) -> Failure {
+        let slash = if request.is_folder() && request.path.ends_with(b"/") { "/" } else { "" };
+        let path = request.display_path();
         let text = format!("stderr from {}{slash}: {text}", path.trim_end_matches('/'));
         Failure::new(status, self.name, text).id(id).at_error()
     }
@@ -170,25 +185,25 @@ impl Flavor {
     /// Have the program started.
     async fn start(
         &self,
-        lookup: &Lookup<'_>,
+        request: &RequestContext<'_>,
         command: Command,
         limit: Duration,
     ) -> Result<Program, Stop> {
-        let server = lookup.context.server();
+        let server = request.context.server();
         let started = async {
             let client = server.client().ok_or(io::ErrorKind::NotFound)?;
             let mut program = client.start(&command).await?;
             let report = match runtime::timer::timeout(QUEUED, program.report()).await {
                 Some(report) => report?,
                 None => {
-                    give_slot_back(lookup);
+                    give_slot_back(request);
                     program.report().await?
                 }
             };
             Ok::<_, io::Error>((program, report))
         };
         let started = runtime::timer::timeout(limit, started).await;
-        take_slot_again(lookup).await;
+        take_slot_again(request).await;
         let (error, report) = match started {
             Some(Ok((program, Report::Started(_)))) => return Ok(program),
             Some(Ok((_, report))) => (None, Some(report)),
@@ -197,31 +212,31 @@ impl Flavor {
         };
         Err(match (error.and_then(|error| error.raw_os_error()), report) {
             (Some(errno), _) if errno == Errno::TOOBIG.raw_os_error() => {
-                self.cannot_run(lookup, &Report::Failed { step: Step::Execute, errno })
+                self.cannot_run(request, &Report::Failed { step: Step::Execute, errno })
             }
             (Some(errno), _) if errno != Errno::PIPE.raw_os_error() => {
                 let status = Status::SERVICE_UNAVAILABLE;
                 let text = "could not create pipe for stderr";
-                self.complaint(lookup, status, 10176, text).os_error(errno).into()
+                self.complaint(request, status, 10176, text).os_error(errno).into()
             }
             (_, Some(Report::Busy)) => {
                 // The process that starts scripts has told the log, once for all of them.
                 let status = Status::SERVICE_UNAVAILABLE;
-                let failure = self.complaint(lookup, status, 1257, "too many scripts are running");
+                let failure = self.complaint(request, status, 1257, "too many scripts are running");
                 failure.level(Level::Info).retry_after(BUSY_S).into()
             }
-            (_, Some(report)) => self.cannot_run(lookup, &report),
+            (_, Some(report)) => self.cannot_run(request, &report),
             _ => {
                 let text = "unable to connect to cgi daemon after multiple tries";
-                self.refuse(lookup, Status::SERVICE_UNAVAILABLE, 1257, text).await
+                self.refuse(request, Status::SERVICE_UNAVAILABLE, 1257, text).await
             }
         })
     }
 
     /// The program could not be started. To httpd that is a script without an answer, whose last
     /// words are the reason.
-    fn cannot_run(&self, lookup: &Lookup<'_>, report: &Report) -> Stop {
-        let path = lookup.display_path();
+    fn cannot_run(&self, request: &RequestContext<'_>, report: &Report) -> Stop {
+        let path = request.display_path();
         let (text, errno) = match report {
             Report::Failed { step, errno } => (step_text(*step, &path), Some(*errno)),
             Report::Refused(refusal) => {
@@ -242,17 +257,22 @@ impl Flavor {
             Some(errno) if errno != 0 => said.os_error(errno),
             _ => said,
         };
-        lookup.context.log_failure(&said, lookup);
+        request.context.log_failure(&said, request);
         let fault = fastcgi::ScriptHeadParser::new().end_of_output();
-        self.of_script(lookup, &fault).into()
+        self.of_script(request, &fault).into()
     }
 
-    fn of_script(&self, lookup: &Lookup<'_>, fault: &ScriptFault) -> Failure {
-        script::fault::failure(fault, lookup.file_name(), self.name)
+    fn of_script(&self, request: &RequestContext<'_>, fault: &ScriptFault) -> Failure {
+        script::fault::failure(fault, request.file_name(), self.name)
     }
 
     /// The script has not answered. Before the next one runs, what it complains about is logged.
-    async fn failed(&self, lookup: &Lookup<'_>, fault: Fault, mut relay: Relay) -> Failure {
+    async fn failed(
+        &self,
+        request: &RequestContext<'_>,
+        fault: Fault,
+        mut relay: Relay,
+    ) -> Failure {
         let fault = match fault {
             Fault::Request(refusal) => return self.bad_body(refusal),
             Fault::TimedOut => {
@@ -264,7 +284,7 @@ impl Flavor {
             Fault::Script(fault) => fault,
             Fault::Broken => fastcgi::ScriptHeadParser::new().end_of_output(),
         };
-        let failure = self.of_script(lookup, &fault);
+        let failure = self.of_script(request, &fault);
         let mut said = Vec::new();
         // To mod_cgi one that has ended its output has ended, whatever it does besides: what is
         // there of its complaints is taken (`log_script_err`), and no more is waited for.
@@ -275,7 +295,7 @@ impl Flavor {
             said = rest;
         }
         let ((body, output), status) = (relay.into_kept(), failure.status);
-        script_log::write(lookup, Entry::Script { status, body, output, said }).await;
+        script_log::write(request, Entry::Script { status, body, output, said }).await;
         failure
     }
 
@@ -283,31 +303,31 @@ impl Flavor {
     /// already.
     async fn answer(
         &self,
-        lookup: &mut Lookup<'_>,
+        request: &mut RequestContext<'_>,
         head: ScriptHead,
         mut relay: Relay,
     ) -> Result<Response, Stop> {
         for text in &head.invalid_statuses {
-            let name = String::from_utf8_lossy(lookup.file_name()).into_owned();
+            let name = String::from_utf8_lossy(request.file_name()).into_owned();
             let text = String::from_utf8_lossy(text);
             let text = format!("Invalid status line from script '{name}': {text}");
-            lookup.log(Level::Error, self.name, None, &text);
+            request.log(Level::Error, self.name, None, &text);
         }
         if let Some(redirect) = head.redirect() {
             // Whatever else it says is dropped, but it may finish its work.
             if let Err(fault) = relay.finish().await {
                 relay.log().broken_off(&fault);
             }
-            let stop = redirected(lookup, redirect);
-            answer::keep(lookup, head.lasting);
+            let stop = redirected(request, redirect);
+            answer::keep(request, head.lasting);
             return Err(stop);
         }
-        let mut response = answer::begin(lookup, head, self.name)?;
+        let mut response = answer::begin(request, head, self.name)?;
         if response.content_type.is_none() {
-            response.content_type = representation::content_type(lookup);
+            response.content_type = representation::content_type(request);
         }
-        let going_on = lookup.context.going_on().clone();
-        let is_head = lookup.request.is_head();
+        let going_on = request.context.going_on().clone();
+        let is_head = request.received.is_head();
         if response.status.is_bodyless() || is_head {
             // The script runs to its end, as it would for anybody else.
             if let Err(fault) = relay.finish().await {
@@ -330,18 +350,18 @@ impl Flavor {
 
 /// Those who wait for other scripts to end must not keep anybody from a slot. A thread of one
 /// connection would have nobody to give it to.
-fn give_slot_back(lookup: &Lookup<'_>) {
-    if let Some(held) = lookup.request.held.borrow().upgrade()
-        && !lookup.context.carries_one()
+fn give_slot_back(request: &RequestContext<'_>) {
+    if let Some(held) = request.received.held.borrow().upgrade()
+        && !request.context.carries_one()
     {
         held.release();
     }
 }
 
-async fn take_slot_again(lookup: &Lookup<'_>) {
-    let held = lookup.request.held.borrow().upgrade();
-    if let Some(held) = held.filter(|_| !lookup.context.carries_one()) {
-        held.regain(lookup.context, lookup.host.index, &lookup.request).await;
+async fn take_slot_again(request: &RequestContext<'_>) {
+    let held = request.received.held.borrow().upgrade();
+    if let Some(held) = held.filter(|_| !request.context.carries_one()) {
+        held.regain(request.context, request.host.index, &request.received).await;
     }
 }
 
@@ -360,44 +380,44 @@ fn step_text(step: Step, path: &str) -> String {
 }
 
 /// Where the script sends the client, or the request (cgi_common.h, `cgi_handle_response`).
-pub(crate) fn redirected(lookup: &mut Lookup<'_>, redirect: Redirect<'_>) -> Stop {
+pub(crate) fn redirected(request: &mut RequestContext<'_>, redirect: Redirect<'_>) -> Stop {
     let path = match redirect {
         Redirect::Client(url) => return Failure::redirect(Status::FOUND, url).into(),
         Redirect::Local(path) => path,
     };
     // The body of the request was for the script.
-    let fields = lookup.request.view();
+    let fields = request.received.view();
     let others = fields.fields().filter(|field| !field.0.eq_ignore_ascii_case(b"Content-Length"));
     let others = others
         .map(|(name, value)| (String::from_utf8_lossy(name).into_owned().into(), value.to_vec()));
     let others: Vec<_> = others.collect();
     if fields.get_name(b"Content-Length").is_some()
-        && let Some(request) = lookup.request.with_fields(&others)
+        && let Some(received) = request.received.with_fields(&others)
     {
-        lookup.request = Rc::new(request);
+        request.received = Rc::new(received);
     }
-    lookup.method = Some(Method::Get);
-    phase::internal(lookup, path)
+    request.method = Some(Method::Get);
+    phase::internal(request, path)
 }
 
 /// What is to be started.
-fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Command {
-    let settings = lookup.settings.clone();
-    let mut env = environment(lookup, settings.core.variables());
+fn order(request: &mut RequestContext<'_>, body: &RequestBody) -> Command {
+    let settings = request.settings.clone();
+    let mut env = environment(request, settings.core.variables());
     if let RequestBody::Spooled(spool) = body {
         tell_body_length(&mut env, spool.length());
     }
-    lookup.env = env;
-    let path = lookup.place.path();
+    request.env = env;
+    let path = request.place.path();
     let folder = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let words = arguments::words(lookup.query.as_deref());
+    let words = arguments::words(request.query.as_deref());
     let arguments = [path.clone()].into_iter().chain(words).filter_map(|it| CString::new(it).ok());
     Command {
-        identity: suexec::identity(lookup),
+        identity: suexec::identity(request),
         limits: settings.core.limits(),
         folder: CString::new(&path[..folder]).unwrap_or_default(),
         arguments: arguments.collect(),
-        environment: variables(&lookup.env),
+        environment: variables(&request.env),
         program: CString::new(path).unwrap_or_default(),
     }
 }

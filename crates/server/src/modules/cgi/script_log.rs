@@ -4,7 +4,7 @@ use super::HOST_SETTINGS;
 use crate::accounting;
 use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use message::{Method, Status};
 use runtime::clock;
 use scoreboard::Cause;
@@ -30,12 +30,12 @@ pub(super) enum Entry<'a> {
 }
 
 /// Write an entry, if there is such a log and it is not too long (`log_script` of mod_cgi.c).
-pub(super) async fn write(lookup: &Lookup<'_>, entry: Entry<'_>) {
-    let Some((path, most)) = HOST_SETTINGS.of(&lookup.host.modules).log() else { return };
-    let text = text(lookup, &entry);
+pub(super) async fn write(request: &RequestContext<'_>, entry: Entry<'_>) {
+    let Some((path, most)) = HOST_SETTINGS.of(&request.host.modules).log() else { return };
+    let text = text(request, &entry);
     let append = move || append(path, most, &text);
     // What cannot be written is lost, as it is by httpd.
-    let _ = accounting::blocking(&lookup.request.spent, Cause::Disk, append).await;
+    let _ = accounting::blocking(&request.received.spent, Cause::Disk, append).await;
 }
 
 fn append(path: PathBuf, most: i64, text: &[u8]) {
@@ -46,19 +46,19 @@ fn append(path: PathBuf, most: i64, text: &[u8]) {
     }
 }
 
-fn text(lookup: &Lookup<'_>, entry: &Entry<'_>) -> Vec<u8> {
-    let view = lookup.request.view();
+fn text(request: &RequestContext<'_>, entry: &Entry<'_>) -> Vec<u8> {
+    let view = request.received.view();
     let mut out = Vec::new();
     let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
     let (status, script) = match entry {
-        Entry::Error(status, _) | Entry::Script { status, .. } => (status, lookup.place.path()),
+        Entry::Error(status, _) | Entry::Script { status, .. } => (status, request.place.path()),
     };
-    let (mark, query) = match &lookup.query {
+    let (mark, query) = match &request.query {
         Some(query) => (&b"?"[..], &query[..]),
         None => (&b""[..], &b""[..]),
     };
     let time = time();
-    put(&[b"%% [", &time, b"] ", view.method(), b" ", &lookup.path, mark, query]);
+    put(&[b"%% [", &time, b"] ", view.method(), b" ", &request.path, mark, query]);
     put(&[b" ", view.protocol(), b"\n"]);
     put(&[b"%% ", status.code().to_string().as_bytes(), b" ", &script, b"\n"]);
     match entry {
@@ -66,12 +66,12 @@ fn text(lookup: &Lookup<'_>, entry: &Entry<'_>) -> Vec<u8> {
         Entry::Script { body, output, said, .. } => {
             put(&[b"%request\n"]);
             view.fields().for_each(|(name, value)| put(&[name, b": ", value, b"\n"]));
-            let has_body = matches!(lookup.method, Some(Method::Post | Method::Put));
+            let has_body = matches!(request.method, Some(Method::Post | Method::Put));
             if has_body && !body.is_empty() {
                 put(&[b"\n", body, b"\n"]);
             }
             put(&[b"%response\n"]);
-            for (name, value) in &lookup.always {
+            for (name, value) in &request.always {
                 put(&[name.as_bytes(), b": ", value, b"\n"]);
             }
             put(&[output, b"\n"]);

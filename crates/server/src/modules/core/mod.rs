@@ -10,10 +10,10 @@ mod sections;
 mod unused;
 
 use crate::failure::Failure;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::filter;
 use crate::names::HostnameLookups;
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::directive::row;
@@ -129,9 +129,12 @@ fn see_request_tail(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error>
 
 /// Finish hook: the charset of texts that have none. Files have theirs already, so that it is the
 /// same in each part of them that a client asks for.
-pub(crate) fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
+pub(crate) fn finish(
+    request: &mut RequestContext<'_>,
+    response: &mut Response,
+) -> Result<(), Failure> {
     let content_type = response.content_type.take();
-    response.content_type = content_type.map(|text| lookup.settings.core.with_charset(text));
+    response.content_type = content_type.map(|text| request.settings.core.with_charset(text));
     Ok(())
 }
 

@@ -8,7 +8,7 @@
 use crate::accounting;
 use crate::failure::Failure;
 use crate::handler::Handler;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::waiting::{NowOrLater, Waiting};
 use message::{Method, Status};
@@ -52,20 +52,20 @@ impl Handler for Load {
         }
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        NowOrLater::boxed(|| async move { Ok(self.answer(lookup).await?) })
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| async move { Ok(self.answer(request).await?) })
     }
 }
 
 impl Load {
     /// Take as long as the query says, and say so.
-    async fn answer(self: Rc<Self>, lookup: &Lookup<'_>) -> Result<Response, Failure> {
-        if !lookup.method.is_some_and(Method::is_get_or_head) {
+    async fn answer(self: Rc<Self>, request: &RequestContext<'_>) -> Result<Response, Failure> {
+        if !request.method.is_some_and(Method::is_get_or_head) {
             let text = format!("{} answers GET and HEAD only", self.name());
             let failure = Failure::new(Status::METHOD_NOT_ALLOWED, "trivet", text);
             return Err(failure.field("Allow", "GET,HEAD"));
         }
-        let query = lookup.query.as_deref().unwrap_or_default();
+        let query = request.query.as_deref().unwrap_or_default();
         let (ms, kb) =
             match duration_ms(query, self.max_ms()).and_then(|ms| Ok((ms, self.kb(query)?))) {
                 Ok(numbers) => numbers,
@@ -73,8 +73,8 @@ impl Load {
             };
         // A measurement that is broken off closes its connections. What it had asked for would
         // hold slots and cores for up to a minute, and nobody would read the answers.
-        lookup.request.ends_with_input.set(true);
-        let spent = &lookup.request.spent;
+        request.received.ends_with_input.set(true);
+        let spent = &request.received.spent;
         let done = match *self {
             Self::Wait => {
                 let _waiting = spent.wait(Cause::Handler);

@@ -17,7 +17,6 @@ use crate::accounting::Waits;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::cgi;
@@ -25,6 +24,7 @@ use crate::modules::proxy_fcgi::answer::{Log, Voice};
 use crate::modules::proxy_fcgi::relay::{Fault, Relay, Talk};
 use crate::phase::{self, Hook, Stop};
 use crate::representation;
+use crate::request_context::RequestContext;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
 use crate::script::{self, answer};
@@ -65,10 +65,10 @@ const DESCRIPTORS: u64 = 2;
 const GRACE_MS: u64 = 5000;
 
 /// Resolve hook.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let is_ours = handler::effective(lookup)?.is_some_and(|name| name == HANDLER);
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    let is_ours = handler::effective(request)?.is_some_and(|name| name == HANDLER);
     if is_ours {
-        lookup.mark_personal();
+        request.mark_personal();
     }
     Ok(is_ours.then(|| Rc::new(Script) as Rc<dyn Handler>))
 }
@@ -85,105 +85,105 @@ impl Handler for Script {
         true
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        NowOrLater::boxed(|| respond(lookup))
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| respond(request))
     }
 }
 
 /// Have a process of the application answer.
-async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-    let wrapper = check(lookup).await?;
-    let mut body = request_body(lookup).await?;
-    let head = request::head(lookup, &body);
-    let class = request::class(lookup, wrapper.as_deref());
+async fn respond(request: &mut RequestContext<'_>) -> Result<Response, Stop> {
+    let wrapper = check(request).await?;
+    let mut body = request_body(request).await?;
+    let head = request::head(request, &body);
+    let class = request::class(request, wrapper.as_deref());
     let program = class.command.program.to_string_lossy();
-    let terms = HOST_SETTINGS.of(&lookup.host.modules).terms(&program);
+    let terms = HOST_SETTINGS.of(&request.host.modules).terms(&program);
     // To ask again does no harm, and nothing of the request is lost.
     let is_safe = matches!(body, RequestBody::None)
-        && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
+        && matches!(request.method, Some(Method::Get | Method::Head | Method::Options));
     let mut attempts = if is_safe { 2 } else { 1 };
     loop {
         attempts -= 1;
-        let mut waits = Waits::new(lookup.request.spent.clone());
+        let mut waits = Waits::new(request.received.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
-        let descriptors = lookup.context.server().held.hold(DESCRIPTORS);
-        let leased = lease(lookup, &class, &terms).await;
+        let descriptors = request.context.server().held.hold(DESCRIPTORS);
+        let leased = lease(request, &class, &terms).await;
         let (leased, backend) =
-            leased.map_err(|why| no_process(lookup, wrapper.as_deref(), &class, why))?;
+            leased.map_err(|why| no_process(request, wrapper.as_deref(), &class, why))?;
         waits.now_for(None);
         let talk = Talk {
             body: std::mem::replace(&mut body, RequestBody::None),
             timeout_ms: terms.io_ms,
-            log: Log::of(lookup, Voice::Fcgid),
+            log: Log::of(request, Voice::Fcgid),
         };
         let relay = Relay::on(backend, &head, talk, waits);
         let mut managed = Managed::new(relay, leased, descriptors);
         match managed.head().await {
-            Ok(head) => return response(lookup, head, managed).await,
+            Ok(head) => return response(request, head, managed).await,
             Err(fault) if attempts > 0 && managed.is_untouched(&fault) => {}
-            Err(fault) => return Err(failed(lookup, fault).into()),
+            Err(fault) => return Err(failed(request, fault).into()),
         }
     }
 }
 
 /// What has to hold before anything runs, in mod_fcgid's order (fcgid_handler).
-async fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
-    let path = lookup.display_path();
+async fn check(request: &mut RequestContext<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
+    let path = request.display_path();
     let refuse = |status, text: &str| Failure::new(status, NAME, format!("{text}: {path}"));
-    let is_script_alias = lookup.mapped.handler == Some(SCRIPT_HANDLER);
-    if !lookup.settings.core.may_execute() && !is_script_alias {
+    let is_script_alias = request.mapped.handler == Some(SCRIPT_HANDLER);
+    if !request.settings.core.may_execute() && !is_script_alias {
         let text = format!("mod_fcgid: location of script {path} does not have ExecCGI enabled");
         return Err(Failure::new(Status::FORBIDDEN, NAME, text).at_error().into());
     }
-    let rejects = lookup.settings.core.accept_path_info() == PathInfo::Reject;
-    if rejects && !lookup.path_info.is_empty() {
+    let rejects = request.settings.core.accept_path_info() == PathInfo::Reject;
+    if rejects && !request.path_info.is_empty() {
         let text = "mod_fcgid: AcceptPathInfo off disallows user's path";
         return Err(refuse(Status::NOT_FOUND, text).into());
     }
-    let wrapper = SETTINGS.of(&lookup.settings).wrapper(&lookup.place.path()).cloned();
+    let wrapper = SETTINGS.of(&request.settings).wrapper(&request.place.path()).cloned();
     if wrapper.as_ref().is_some_and(|wrapper| wrapper.is_virtual) {
         return Ok(wrapper);
     }
-    script::check_own_url(lookup, HANDLER, NAME).await?;
-    match &lookup.found {
-        Err(Errno::ACCESS) if phase::is_regular(lookup) => Ok(wrapper),
-        Err(errno) => Err(phase::open_failure(lookup, *errno).into()),
+    script::check_own_url(request, HANDLER, NAME).await?;
+    match &request.found {
+        Err(Errno::ACCESS) if phase::is_regular(request) => Ok(wrapper),
+        Err(errno) => Err(phase::open_failure(request, *errno).into()),
         Ok(entry) if entry.status.kind == Kind::Directory => {
             Err(refuse(Status::FORBIDDEN, "mod_fcgid: attempt to run a directory").into())
         }
         Ok(_) => {
             // The application opens it; nobody here has to keep it open.
-            lookup.found = Err(Errno::NOENT);
+            request.found = Err(Errno::NOENT);
             Ok(wrapper)
         }
     }
 }
 
 /// The body of the request: all of it, if it is small or does not say how long it is.
-async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
-    let settings = HOST_SETTINGS.of(&lookup.host.modules);
-    let said = match lookup.body() {
+async fn request_body(request: &RequestContext<'_>) -> Result<RequestBody, Failure> {
+    let settings = HOST_SETTINGS.of(&request.host.modules);
+    let said = match request.body() {
         BodyLength::Length(length) => Some(length),
         BodyLength::None | BodyLength::Unknown => None,
     };
-    said.map_or(Ok(()), |length| check_length(lookup, length))?;
-    let body = RequestBody::of(lookup).await?;
+    said.map_or(Ok(()), |length| check_length(request, length))?;
+    let body = RequestBody::of(request).await?;
     let is_small = said.is_some_and(|length| length <= settings.request_bytes_kept());
     let body = match body {
         RequestBody::Streamed(incoming) if is_small => {
-            RequestBody::whole(lookup, &incoming, None).await?
+            RequestBody::whole(request, &incoming, None).await?
         }
         body => body,
     };
     if let RequestBody::Spooled(spool) = &body {
-        check_length(lookup, spool.length())?;
+        check_length(request, spool.length())?;
     }
     Ok(body)
 }
 
 /// `FcgidMaxRequestLen`, where somebody has set it.
-fn check_length(lookup: &Lookup<'_>, length: u64) -> Result<(), Failure> {
-    let most = HOST_SETTINGS.of(&lookup.host.modules).request_bytes_max();
+fn check_length(request: &RequestContext<'_>, length: u64) -> Result<(), Failure> {
+    let most = HOST_SETTINGS.of(&request.host.modules).request_bytes_max();
     let Some(most) = most.filter(|most| length > *most) else { return Ok(()) };
     let text =
         format!("mod_fcgid: HTTP request length {length} (so far) exceeds MaxRequestLen ({most})");
@@ -192,11 +192,11 @@ fn check_length(lookup: &Lookup<'_>, length: u64) -> Result<(), Failure> {
 
 /// Wait for a process.
 async fn lease(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     class: &ProcessClass,
     terms: &Terms,
 ) -> Result<(LeasedProcess, Backend), Option<Report>> {
-    let server = lookup.context.server();
+    let server = request.context.server();
     let client = server.client().ok_or(None)?;
     let limit = Duration::from_millis(terms.connect_ms.saturating_add(GRACE_MS));
     match runtime::timer::timeout(limit, client.lease(class)).await {
@@ -206,7 +206,7 @@ async fn lease(
         Some(Err(error)) => {
             let text = "mod_fcgid: the process that starts applications does not respond";
             let said = Failure::at(Level::Error, NAME, None, text);
-            lookup.context.log_failure(&with_errno(said, &error), lookup);
+            request.context.log_failure(&with_errno(said, &error), request);
             Err(None)
         }
     }
@@ -222,7 +222,7 @@ fn with_errno(failure: Failure, error: &io::Error) -> Failure {
 /// No process became free in time, or there is none. To httpd a program that cannot be started is
 /// one that does not answer.
 fn no_process(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     wrapper: Option<&Wrapper>,
     class: &ProcessClass,
     why: Option<Report>,
@@ -242,47 +242,47 @@ fn no_process(
             return Failure::new(Status::SERVICE_UNAVAILABLE, NAME, text).level(Level::Warn);
         }
     };
-    lookup.context.log_failure(&said, lookup);
-    of_script(lookup, &fastcgi::ScriptHeadParser::new().end_of_output())
+    request.context.log_failure(&said, request);
+    of_script(request, &fastcgi::ScriptHeadParser::new().end_of_output())
 }
 
 /// There is no answer.
-fn failed(lookup: &Lookup<'_>, fault: Fault) -> Failure {
+fn failed(request: &RequestContext<'_>, fault: Fault) -> Failure {
     match fault {
         Fault::Request(refusal) => Failure::from(refusal),
-        Fault::Script(fault) => of_script(lookup, &fault),
+        Fault::Script(fault) => of_script(request, &fault),
         // A process that is silent is as good as one that is gone (fcgid_bridge.c,
         // getsfunc_fcgid_BRIGADE), so that this is no 504.
         other => {
-            Log::of(lookup, Voice::Fcgid).broken_off(&other, "before an answer");
-            of_script(lookup, &fastcgi::ScriptHeadParser::new().end_of_output())
+            Log::of(request, Voice::Fcgid).broken_off(&other, "before an answer");
+            of_script(request, &fastcgi::ScriptHeadParser::new().end_of_output())
         }
     }
 }
 
 /// What it says is no answer: httpd's library complains, and not the module.
-fn of_script(lookup: &Lookup<'_>, fault: &ScriptFault) -> Failure {
-    script::fault::failure(fault, lookup.file_name(), "core")
+fn of_script(request: &RequestContext<'_>, fault: &ScriptFault) -> Failure {
+    script::fault::failure(fault, request.file_name(), "core")
 }
 
 /// The response that a script has begun. Its body follows as it comes, unless it is there already.
 async fn response(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     head: ScriptHead,
     mut managed: Managed,
 ) -> Result<Response, Stop> {
     if let Some(redirect) = head.redirect() {
         // Whatever else it says is dropped, but it may finish its work.
         managed.finish().await;
-        let stop = cgi::redirected(lookup, redirect);
-        answer::keep(lookup, head.lasting);
+        let stop = cgi::redirected(request, redirect);
+        answer::keep(request, head.lasting);
         return Err(stop);
     }
-    let mut response = answer::begin(lookup, head, NAME)?;
+    let mut response = answer::begin(request, head, NAME)?;
     if response.content_type.is_none() {
-        response.content_type = representation::content_type(lookup);
+        response.content_type = representation::content_type(request);
     }
-    let is_head = lookup.request.is_head();
+    let is_head = request.received.is_head();
     if response.status.is_bodyless() || is_head {
         // The script runs to its end, as it would for anybody else.
         if !managed.finish().await {

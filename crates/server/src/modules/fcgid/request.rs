@@ -3,8 +3,8 @@
 use super::settings::Wrapper;
 use super::{HOST_SETTINGS, NAME, SERVER_SETTINGS};
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::modules::suexec;
+use crate::request_context::RequestContext;
 use crate::script::body::Body;
 use crate::script::environment::environment;
 use crate::table::Table;
@@ -19,31 +19,31 @@ const HOP_BY_HOP: [&str; 5] =
     ["HTTP_KEEP_ALIVE", "HTTP_TE", "HTTP_TRAILER", "HTTP_TRANSFER_ENCODING", "HTTP_UPGRADE"];
 
 /// What is sent first, and what it makes of the answer.
-pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Arc<(Vec<u8>, Exchange)> {
-    let settings = lookup.settings.clone();
-    let mut env = environment(lookup, settings.core.variables());
+pub(super) fn head(request: &mut RequestContext<'_>, body: &Body) -> Arc<(Vec<u8>, Exchange)> {
+    let settings = request.settings.clone();
+    let mut env = environment(request, settings.core.variables());
     // Debian's mod_fcgid has read the body by now, and says its length even if there is none.
-    let length = match (body, lookup.body()) {
+    let length = match (body, request.body()) {
         (Body::Spooled(spool), _) => spool.length(),
         (Body::Streamed(_) | Body::Gathered(_), BodyLength::Length(length)) => length,
         _ => 0,
     };
     env.set("CONTENT_LENGTH", length.to_string());
-    pass_headers(lookup, &mut env);
-    if SERVER_SETTINGS.of(&lookup.site().modules).fixes_path_info() {
+    pass_headers(request, &mut env);
+    if SERVER_SETTINGS.of(&request.site().modules).fixes_path_info() {
         fix_path_info(&mut env);
     }
     HOP_BY_HOP.iter().for_each(|name| env.unset(name));
     // Said as mod_fcgid says it: an application must not keep the connection.
     env.set("HTTP_CONNECTION", "close");
-    lookup.env = env;
-    Arc::new(encode(lookup, &lookup.env))
+    request.env = env;
+    Arc::new(encode(request, &request.env))
 }
 
 /// `FcgidPassHeader`: under the name that is written, and under that of any field.
-fn pass_headers(lookup: &Lookup<'_>, env: &mut Table) {
-    for name in HOST_SETTINGS.of(&lookup.host.modules).pass_headers() {
-        let Some(value) = lookup.field(name).map(<[u8]>::to_vec) else { continue };
+fn pass_headers(request: &RequestContext<'_>, env: &mut Table) {
+    for name in HOST_SETTINGS.of(&request.host.modules).pass_headers() {
+        let Some(value) = request.field(name).map(<[u8]>::to_vec) else { continue };
         env.set(name, value.as_slice());
         let letter = |byte: u8| match byte.is_ascii_alphanumeric() {
             true => char::from(byte.to_ascii_uppercase()),
@@ -68,7 +68,7 @@ fn fix_path_info(env: &mut Table) {
 
 /// Variables as records, with names that a shell can use (ap_create_environment). What is too long
 /// is left out.
-fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, Exchange) {
+fn encode(request: &RequestContext<'_>, env: &Table) -> (Vec<u8>, Exchange) {
     let mut params = Params::new(false);
     for (name, value) in env.iter() {
         let letter = |(nth, byte): (usize, u8)| match byte {
@@ -79,33 +79,33 @@ fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, Exchange) {
         let name: Vec<u8> = name.bytes().enumerate().map(letter).collect();
         if let Err(too_long) = params.add(&name, value) {
             let text = String::from_utf8_lossy(&too_long.message(&name)).into_owned();
-            lookup.log(Level::Warn, NAME, None, &text);
+            request.log(Level::Warn, NAME, None, &text);
         }
     }
     params.finish()
 }
 
 /// The process that a script needs: of the wrapper, or of the script itself if that is a program.
-pub(super) fn class(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> ProcessClass {
+pub(super) fn class(request: &RequestContext<'_>, wrapper: Option<&Wrapper>) -> ProcessClass {
     let (arguments, file) = match wrapper {
         Some(wrapper) => {
             (wrapper.words.iter().map(|word| word.clone().into_bytes()).collect(), (0, 0))
         }
         None => {
-            let identity = lookup.status.map_or((0, 0), |status| status.identity);
-            (vec![lookup.place.path()], identity)
+            let identity = request.status.map_or((0, 0), |status| status.identity);
+            (vec![request.place.path()], identity)
         }
     };
     let program = arguments.first().cloned().unwrap_or_default();
     let folder = program.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.max(1));
     let text = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
     let command = Command {
-        identity: suexec::identity(lookup),
-        limits: lookup.settings.core.limits(),
+        identity: suexec::identity(request),
+        limits: request.settings.core.limits(),
         folder: text(&program[..folder]),
         program: text(&program),
         arguments: arguments.iter().map(|argument| text(argument)).collect(),
         environment: Vec::new(),
     };
-    ProcessClass { host: u32::try_from(lookup.host.index).unwrap_or(u32::MAX), file, command }
+    ProcessClass { host: u32::try_from(request.host.index).unwrap_or(u32::MAX), file, command }
 }

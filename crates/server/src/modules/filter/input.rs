@@ -5,8 +5,8 @@
 use super::recode::Coder;
 use super::{SETTINGS, coding};
 use crate::input_filter::InputFilter;
-use crate::lookup::{Lookup, Purpose};
 use crate::modules::deflate::{Gunzip, Server};
+use crate::request_context::{Purpose, RequestContext};
 use message::{Refusal, Status};
 
 /// The only input filter there is. In httpd, too, it is called as the output filter that packs.
@@ -29,17 +29,17 @@ struct Unpacker {
 }
 
 /// For the body of a request, if a filter is to unpack it and it is packed.
-pub(super) fn choose(lookup: &Lookup<'_>) -> Option<Box<dyn InputFilter>> {
-    let settings = &lookup.settings;
-    let mime = lookup.metadata(lookup.mime_name());
+pub(super) fn choose(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
+    let settings = &request.settings;
+    let mime = request.metadata(request.mime_name());
     let set = SETTINGS.of(settings).input.as_deref().unwrap_or_default().split(';').map(str::trim);
     let is_wanted = mime.input_filters.iter().copied().chain(set).any(is_known);
-    let is_first = lookup.purpose == Purpose::Main;
-    let is_there = lookup.site().language.has_module("deflate_module");
-    if !is_wanted || !is_first || !is_there || lookup.field("Content-Range").is_some() {
+    let is_first = request.purpose == Purpose::Main;
+    let is_there = request.site().language.has_module("deflate_module");
+    if !is_wanted || !is_first || !is_there || request.field("Content-Range").is_some() {
         return None;
     }
-    let left = coding::without_gzip(lookup.field("Content-Encoding")?)?;
+    let left = coding::without_gzip(request.field("Content-Encoding")?)?;
     let inflation = SETTINGS.of(settings).inflation.unwrap_or_default();
     let default = Server::default();
     let server = SETTINGS.of(settings).deflate.as_ref().unwrap_or(&default);

@@ -4,9 +4,9 @@
 use super::{Kind, SETTINGS};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::modules::files;
 use crate::phase::{self, Stop};
+use crate::request_context::RequestContext;
 use config::Call;
 use message::{Method, Status};
 use runtime::file::Errno;
@@ -38,21 +38,21 @@ pub(crate) fn warn(call: &Call<'_>, names: &str) {
 
 /// Whether there is content that the filter would have seen: a file that is sent or run, or what an
 /// application answers.
-fn has_content(lookup: &Lookup<'_>) -> Result<bool, Stop> {
-    if matches!(lookup.method, None | Some(Method::Options | Method::Trace)) {
+fn has_content(request: &RequestContext<'_>) -> Result<bool, Stop> {
+    if matches!(request.method, None | Some(Method::Options | Method::Trace)) {
         return Ok(false);
     }
-    if lookup.backend.is_some() || files::would_send(lookup) && phase::is_regular(lookup) {
+    if request.backend.is_some() || files::would_send(request) && phase::is_regular(request) {
         return Ok(true);
     }
-    let is_there = !matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));
-    Ok(is_there && !lookup.is_folder() && handler::configured(lookup)?.is_some())
+    let is_there = !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
+    Ok(is_there && !request.is_folder() && handler::configured(request)?.is_some())
 }
 
 /// Resolve hook: refuse what a missing filter is for, before anything is run or sent.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    match lack(lookup) {
-        Some(text) if has_content(lookup)? => {
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    match lack(request) {
+        Some(text) if has_content(request)? => {
             Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into())
         }
         _ => Ok(None),
@@ -60,19 +60,19 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
 }
 
 /// What is missing for a request, for the log.
-fn lack(lookup: &Lookup<'_>) -> Option<String> {
-    let set = SETTINGS.of(&lookup.settings).output.as_deref().unwrap_or_default();
-    let mime = lookup.metadata(lookup.file_name());
+fn lack(request: &RequestContext<'_>) -> Option<String> {
+    let set = SETTINGS.of(&request.settings).output.as_deref().unwrap_or_default();
+    let mime = request.metadata(request.file_name());
     let mut names = mime.output_filters.iter().copied().chain([set]).flat_map(missing);
     if let Some(name) = names.next() {
-        let path = lookup.display_path();
+        let path = request.display_path();
         return Some(format!(
             "there is no output filter {name}, which {path} needs: the content is not sent"
         ));
     }
-    let is_parsed = lookup.settings.core.parses_includes() && has_includes(lookup.file_name());
+    let is_parsed = request.settings.core.parses_includes() && has_includes(request.file_name());
     is_parsed.then(|| {
-        let path = lookup.display_path();
+        let path = request.display_path();
         format!("Trivet has no server-side includes, which {path} needs: its source is not sent")
     })
 }

@@ -14,10 +14,10 @@ mod tests;
 use crate::accounting::Spent;
 use crate::content_coding::{Coding, Uncertain, choose};
 use crate::log::level::Level;
-use crate::lookup::{Lookup, Purpose};
 use crate::module::{Hooks, Module};
 use crate::modules::{brotli, deflate};
 use crate::phase::{Content, Hook};
+use crate::request_context::{Purpose, RequestContext};
 use crate::response::{Notes, Response};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
@@ -198,70 +198,73 @@ fn line_up<'a>(
 }
 
 /// Pass the response to a request through the filters of its place and of its file's extensions.
-pub(crate) fn pass<'l>(lookup: &'l Lookup<'_>, response: Response) -> NowOrLater<'l, Response> {
-    if response.is_canned || !has_any(lookup) {
+pub(crate) fn pass<'l>(
+    request: &'l RequestContext<'_>,
+    response: Response,
+) -> NowOrLater<'l, Response> {
+    if response.is_canned || !has_any(request) {
         return NowOrLater::Now(response);
     }
-    NowOrLater::later(pass_all(lookup, response))
+    NowOrLater::later(pass_all(request, response))
 }
 
 /// Whether a response here passes any filter.
-fn has_any(lookup: &Lookup<'_>) -> bool {
+fn has_any(request: &RequestContext<'_>) -> bool {
     let find = || {
-        let mime = || lookup.metadata(lookup.file_name());
-        !SETTINGS.of(&lookup.settings).is_idle() || !mime().output_filters.is_empty()
+        let mime = || request.metadata(request.file_name());
+        !SETTINGS.of(&request.settings).is_idle() || !mime().output_filters.is_empty()
     };
-    lookup.plan.as_ref().map_or_else(find, |plan| plan.has_filters(find))
+    request.plan.as_ref().map_or_else(find, |plan| plan.has_filters(find))
 }
 
-async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
-    let settings = SETTINGS.of(&lookup.settings);
-    let mime = lookup.metadata(lookup.file_name());
+async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Response {
+    let settings = SETTINGS.of(&request.settings);
+    let mime = request.metadata(request.file_name());
     let by_extension = mime.output_filters.as_slice();
     if codings(settings, by_extension, &response).is_err() {
-        lookup.mark_personal();
+        request.mark_personal();
     }
-    let accept_encoding = accept_encoding(lookup);
+    let accept_encoding = accept_encoding(request);
     let notes = response.notes.get_or_insert_default().clone();
     let facts = Facts {
         accept_encoding: accept_encoding.as_deref(),
-        is_subrequest: lookup.purpose == Purpose::Sub,
-        is_initial: lookup.purpose == Purpose::Main,
+        is_subrequest: request.purpose == Purpose::Sub,
+        is_initial: request.purpose == Purpose::Main,
         by_extension,
-        env: &lookup.env,
+        env: &request.env,
         holds: &|condition, response| {
-            condition.holds_here(lookup, Some(response)).unwrap_or_else(|text| {
+            condition.holds_here(request, Some(response)).unwrap_or_else(|text| {
                 let text = format!("Error evaluating filter dispatch condition: {text}");
-                lookup.log_recurring(Level::Error, "filter", Some(1379), &text);
+                request.log_recurring(Level::Error, "filter", Some(1379), &text);
                 false
             })
         },
-        coders: &CODERS.of(&lookup.context.modules),
+        coders: &CODERS.of(&request.context.modules),
         notes: &notes,
-        spent: &lookup.request.spent,
-        log: &|level, module, id, text| lookup.log_recurring(level, module, Some(id), text),
+        spent: &request.received.spent,
+        log: &|level, module, id, text| request.log_recurring(level, module, Some(id), text),
     };
     finish(settings, &facts, response).await
 }
 
 /// The codings of a response before it has passed its filters.
 pub(crate) fn codings_of(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     response: &Response,
 ) -> Result<Vec<Coding>, Uncertain> {
-    if response.is_canned || !has_any(lookup) {
+    if response.is_canned || !has_any(request) {
         return Ok(Vec::new());
     }
-    let settings = SETTINGS.of(&lookup.settings);
-    let mime = lookup.metadata(lookup.file_name());
+    let settings = SETTINGS.of(&request.settings);
+    let mime = request.metadata(request.file_name());
     let by_extension = mime.output_filters.as_slice();
     codings(settings, by_extension, response)
 }
 
 /// The values of all `Accept-Encoding` fields, joined as httpd does when it reads them. Whether
 /// the answer depends on them is for the caller to know.
-fn accept_encoding(lookup: &Lookup<'_>) -> Option<Vec<u8>> {
-    let view = lookup.request.view();
+fn accept_encoding(request: &RequestContext<'_>) -> Option<Vec<u8>> {
+    let view = request.received.view();
     let values: Vec<&[u8]> = view.get_all(Known::AcceptEncoding).collect();
     (!values.is_empty()).then(|| values.join(&b", "[..]))
 }

@@ -5,9 +5,9 @@ use super::{Action, Condition, Edit, Rule, SETTINGS, Value};
 use crate::failure::Failure;
 use crate::fields;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::prepared;
+use crate::request_context::RequestContext;
 use crate::response::{Field, Response};
 use crate::waiting::{self, Waiting};
 use message::{Known, Method, Status, Target, scan};
@@ -16,13 +16,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Post-read-request hook: rules with `early`, which only the main server and hosts can have.
-pub(crate) fn early(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let settings = lookup.settings.clone();
+pub(crate) fn early(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let settings = request.settings.clone();
     let rules = SETTINGS.of(&settings);
     // None of these has a condition that could be waited for.
-    let mut done = ended(change_request(lookup, &rules.request, true));
+    let mut done = ended(change_request(request, &rules.request, true));
     for (rules, list) in [(&rules.always, List::Always), (&rules.success, List::Success)] {
-        let mut work = Work { lookup, response: None, list, may_wait: false };
+        let mut work = Work { request, response: None, list, may_wait: false };
         done = done.and_then(|()| ended(work.run(rules, true)));
     }
     done.map_err(|TooLong| {
@@ -33,56 +33,59 @@ pub(crate) fn early(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 }
 
 /// Fixup hook: `RequestHeader`.
-pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    let settings = lookup.settings.clone();
+pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
+    let settings = request.settings.clone();
     let may_wait = SETTINGS.of(&settings).request.iter().any(|rule| rule.condition.may_wait());
     Waiting::only_if(may_wait, async move {
         // As in httpd a replacement that is too long ends the work without an error.
-        let _ = change_request(lookup, &SETTINGS.of(&settings).request, false).await;
+        let _ = change_request(request, &SETTINGS.of(&settings).request, false).await;
         Ok(())
     })
 }
 
 /// Finish hook: `Header`.
-pub(crate) fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
-    let settings = lookup.settings.clone();
+pub(crate) fn finish(
+    request: &mut RequestContext<'_>,
+    response: &mut Response,
+) -> Result<(), Failure> {
+    let settings = request.settings.clone();
     let rules = SETTINGS.of(&settings);
     let is_error = response.is_canned;
     let has_rules = !rules.always.is_empty() || (!rules.success.is_empty() && !is_error);
-    if !has_rules || (!is_error && !has_filters(lookup)) {
+    if !has_rules || (!is_error && !has_filters(request)) {
         return Ok(());
     }
     if is_error {
-        on_error(lookup, response, &rules.always);
+        on_error(request, response, &rules.always);
     } else {
-        on_success(lookup, response, &rules.always, &rules.success);
+        on_success(request, response, &rules.always, &rules.success);
     }
     // The server says these itself, whatever the fields say (basic_http_header).
     for name in ["Date", "Server", "Transfer-Encoding"] {
-        fields::unset(&mut lookup.always, name);
+        fields::unset(&mut request.always, name);
         fields::unset(&mut response.fields, name);
     }
-    check(&lookup.always).and_then(|()| check(&response.fields))
+    check(&request.always).and_then(|()| check(&response.fields))
 }
 
 /// No filter is inserted for the answers to TRACE and to `OPTIONS *`, which no handler gives.
-fn has_filters(lookup: &Lookup<'_>) -> bool {
+fn has_filters(request: &RequestContext<'_>) -> bool {
     let is_asterisk =
-        lookup.request.framing().is_ok_and(|framing| framing.target == Target::Asterisk);
-    lookup.method != Some(Method::Trace) && !is_asterisk
+        request.received.framing().is_ok_and(|framing| framing.target == Target::Asterisk);
+    request.method != Some(Method::Trace) && !is_asterisk
 }
 
 /// The filter FIXUP_HEADERS_ERR. An error page forgets what the handler has set; what was there
 /// for all responses stays out of reach of the rules (ap_send_error_response).
-fn on_error(lookup: &mut Lookup<'_>, response: &mut Response, rules: &[Arc<Rule>]) {
-    let apart = std::mem::take(&mut lookup.always);
-    run_on(lookup, response, List::Always, rules);
-    lookup.always.extend(apart);
+fn on_error(request: &mut RequestContext<'_>, response: &mut Response, rules: &[Arc<Rule>]) {
+    let apart = std::mem::take(&mut request.always);
+    run_on(request, response, List::Always, rules);
+    request.always.extend(apart);
 }
 
 /// The filter FIXUP_HEADERS_OUT.
 fn on_success(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     response: &mut Response,
     always: &[Arc<Rule>],
     success: &[Arc<Rule>],
@@ -94,16 +97,21 @@ fn on_success(
     let fields = std::mem::take(&mut response.fields);
     let (apart, fields): (Vec<Field>, _) = fields.into_iter().partition(is_apart);
     response.fields = fields;
-    run_on(lookup, response, List::Always, always);
-    run_on(lookup, response, List::Success, success);
+    run_on(request, response, List::Always, always);
+    run_on(request, response, List::Success, success);
     for (name, value) in apart {
         fields::set(&mut response.fields, &name, value);
     }
 }
 
-fn run_on(lookup: &mut Lookup<'_>, response: &mut Response, list: List, rules: &[Arc<Rule>]) {
+fn run_on(
+    request: &mut RequestContext<'_>,
+    response: &mut Response,
+    list: List,
+    rules: &[Arc<Rule>],
+) {
     // A replacement that is too long ends the work here as in httpd, without an error.
-    let mut work = Work { lookup, response: Some(response), list, may_wait: false };
+    let mut work = Work { request, response: Some(response), list, may_wait: false };
     let _ = ended(work.run(rules, false));
 }
 
@@ -134,7 +142,7 @@ fn check(fields: &[Field]) -> Result<(), Failure> {
 /// The fields of the request, as later phases, handlers and logs see them. How the bytes on the
 /// connection are read has been decided, and stays.
 async fn change_request(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     rules: &[Arc<Rule>],
     is_early: bool,
 ) -> Result<(), TooLong> {
@@ -150,18 +158,18 @@ async fn change_request(
     // The others do nothing to a request that lacks the field, which the fast path makes sure of.
     let is_for_all = |rule: &Arc<Rule>| !matches!(rule.action, Action::Unset | Action::Edit(_));
     if rules.iter().any(|rule| is_unusual(rule) || is_for_all(rule)) {
-        lookup.mark_personal();
+        request.mark_personal();
     }
-    let before = fields::of_request(&lookup.request);
+    let before = fields::of_request(&request.received);
     let list = List::Request(before.clone());
-    let mut work = Work { lookup, response: None, list, may_wait: true };
+    let mut work = Work { request, response: None, list, may_wait: true };
     let done = work.run(rules, is_early).await;
     let List::Request(list) = work.list else { return done };
     if list != before {
         // Logs show the changed fields, and everybody's are others.
-        lookup.mark_personal();
-        if let Some(changed) = lookup.request.with_fields(&list) {
-            lookup.request = Rc::new(changed);
+        request.mark_personal();
+        if let Some(changed) = request.received.with_fields(&list) {
+            request.received = Rc::new(changed);
         }
     }
     done
@@ -188,7 +196,7 @@ enum List {
 
 /// Rules at work on one list of fields.
 struct Work<'w, 'a> {
-    lookup: &'w mut Lookup<'a>,
+    request: &'w mut RequestContext<'a>,
     response: Option<&'w mut Response>,
     list: List,
     /// Whether conditions may be waited for; else the thread itself does.
@@ -199,9 +207,9 @@ impl Work<'_, '_> {
     fn fields(&mut self) -> &mut Vec<Field> {
         match (&mut self.list, &mut self.response) {
             (List::Request(fields), _) => fields,
-            (List::Always, _) => &mut self.lookup.always,
+            (List::Always, _) => &mut self.request.always,
             (List::Success, Some(response)) => &mut response.fields,
-            (List::Success, None) => &mut self.lookup.fields,
+            (List::Success, None) => &mut self.request.fields,
         }
     }
 
@@ -220,24 +228,24 @@ impl Work<'_, '_> {
             _ if is_early => false,
             Condition::Always => true,
             Condition::Variable { name, is_absent } => {
-                self.lookup.mark_personal();
-                self.lookup.env.has(name) != *is_absent
+                self.request.mark_personal();
+                self.request.env.has(name) != *is_absent
             }
             // As in httpd a condition without a value is none.
             Condition::Expression(expression) => {
                 let response = self.response.as_deref();
                 let holds = match self.may_wait {
-                    true => expression.holds(self.lookup, response).await,
-                    false => expression.holds_here(self.lookup, response),
+                    true => expression.holds(self.request, response).await,
+                    false => expression.holds_here(self.request, response),
                 };
                 if let Some(response) = &mut self.response {
-                    for name in self.lookup.vary.take() {
+                    for name in self.request.vary.take() {
                         response.merge("Vary", &name);
                     }
                 }
                 holds.unwrap_or_else(|error| {
                     let text = format!("Failed to evaluate expression ({error}) - ignoring");
-                    self.lookup.log(Level::Error, "headers", Some(1501), &text);
+                    self.request.log(Level::Error, "headers", Some(1501), &text);
                     true
                 })
             }
@@ -245,7 +253,7 @@ impl Work<'_, '_> {
     }
 
     fn value(&self, value: &Value) -> Vec<u8> {
-        value.of(self.lookup, self.response.as_deref())
+        value.of(self.request, self.response.as_deref())
     }
 
     fn act(&mut self, rule: &Rule) -> Result<(), TooLong> {
@@ -281,7 +289,7 @@ impl Work<'_, '_> {
             Action::Note(value) => {
                 let note = self.value(value);
                 if let Some(found) = fields::get(self.fields(), name).map(<[u8]>::to_vec) {
-                    self.lookup.notes.set(&String::from_utf8_lossy(&note), found);
+                    self.request.notes.set(&String::from_utf8_lossy(&note), found);
                 }
             }
         }
@@ -303,19 +311,19 @@ impl Work<'_, '_> {
         let value = value.map(|value| String::from_utf8_lossy(value).into_owned());
         match &mut self.response {
             Some(response) => response.content_type = value,
-            None => self.lookup.content_type = value,
+            None => self.request.content_type = value,
         }
     }
 
     /// Fields of the request go back as they came.
     fn echo(&mut self, regex: &Regex) {
-        self.lookup.mark_personal();
-        let mut echoed = fields::of_request(&self.lookup.request);
+        self.request.mark_personal();
+        let mut echoed = fields::of_request(&self.request.received);
         echoed.retain(|field| regex.is_match(field.0.as_bytes()).unwrap_or(false));
         // httpd echoes into the fields of good responses, `always` or not.
         match &mut self.response {
             Some(response) => response.fields.extend(echoed),
-            None => self.lookup.fields.extend(echoed),
+            None => self.request.fields.extend(echoed),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::expression::{Mode, Text};
 use crate::log::level::Level;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use runtime::clock;
 use scoreboard::{ProcessState, RowState, Snapshot};
@@ -55,18 +55,18 @@ impl Value {
     }
 
     /// The value for a request.
-    pub(super) fn of(&self, lookup: &Lookup<'_>, response: Option<&Response>) -> Vec<u8> {
+    pub(super) fn of(&self, request: &RequestContext<'_>, response: Option<&Response>) -> Vec<u8> {
         match self {
             Self::Constant(text) => text.clone(),
             Self::Pieces(pieces) => {
-                lookup.mark_personal();
+                request.mark_personal();
                 let mut out = Vec::new();
-                pieces.iter().for_each(|piece| piece.write(lookup, &mut out));
+                pieces.iter().for_each(|piece| piece.write(request, &mut out));
                 out
             }
-            Self::Expression(text) => text.value(lookup, response).unwrap_or_else(|error| {
+            Self::Expression(text) => text.value(request, response).unwrap_or_else(|error| {
                 let text = format!("Can't evaluate value expression: {error}");
-                lookup.log(Level::Error, "headers", Some(2557), &text);
+                request.log(Level::Error, "headers", Some(2557), &text);
                 Vec::new()
             }),
         }
@@ -142,25 +142,25 @@ fn item<'t>(
 }
 
 impl Piece {
-    fn write(&self, lookup: &Lookup<'_>, out: &mut Vec<u8>) {
-        let request = &lookup.request;
+    fn write(&self, request: &RequestContext<'_>, out: &mut Vec<u8>) {
+        let received = &request.received;
         let text = match self {
             Self::Text(text) => return out.extend_from_slice(text),
-            Self::Variable(name) => return variable(lookup, name, out),
-            Self::Duration => format!("D={}", clock::unix_us() - request.start_us),
-            Self::Time => format!("t={}", request.start_us),
+            Self::Variable(name) => return variable(request, name, out),
+            Self::Duration => format!("D={}", clock::unix_us() - received.start_us),
+            Self::Time => format!("t={}", received.start_us),
             Self::Tls => "(null)".to_owned(),
             Self::LoadAverages => format!("l={}", load_averages()),
-            Self::Idle => format!("i={}", workers(lookup).0),
-            Self::Busy => format!("b={}", workers(lookup).1),
+            Self::Idle => format!("i={}", workers(request).0),
+            Self::Busy => format!("b={}", workers(request).1),
         };
         out.extend_from_slice(text.as_bytes());
     }
 }
 
 /// An environment variable in one line (unwrap_header).
-fn variable(lookup: &Lookup<'_>, name: &str, out: &mut Vec<u8>) {
-    let value = lookup.env.get(name).unwrap_or(b"(null)");
+fn variable(request: &RequestContext<'_>, name: &str, out: &mut Vec<u8>) {
+    let value = request.env.get(name).unwrap_or(b"(null)");
     let plain = |byte: &u8| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte };
     out.extend(value.iter().map(plain));
 }
@@ -173,8 +173,8 @@ fn load_averages() -> String {
 }
 
 /// Idle and busy workers in per cent of all that serve (ap_get_sload of util.c).
-fn workers(lookup: &Lookup<'_>) -> (usize, usize) {
-    let snapshot = Snapshot::take(lookup.context.board());
+fn workers(request: &RequestContext<'_>) -> (usize, usize) {
+    let snapshot = Snapshot::take(request.context.board());
     let rows = snapshot.workers.chunks(snapshot.rows_per_process.max(1));
     let (mut idle, mut busy) = (0, 0);
     for (process, rows) in snapshot.processes.iter().zip(rows) {

@@ -5,9 +5,9 @@ mod page;
 mod tree;
 
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
@@ -62,9 +62,9 @@ fn add_module_info(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 }
 
 /// Resolve hook.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let is_info = lookup.method.is_some_and(Method::is_get_or_head)
-        && handler::configured(lookup)?.as_deref() == Some("server-info");
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    let is_info = request.method.is_some_and(Method::is_get_or_head)
+        && handler::configured(request)?.as_deref() == Some("server-info");
     Ok(is_info.then(|| Rc::new(Page) as Rc<dyn Handler>))
 }
 
@@ -76,14 +76,14 @@ impl Handler for Page {
         "server-info"
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        NowOrLater::boxed(|| respond(lookup))
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| respond(request))
     }
 }
 
 /// The page, or the part of it that the query names.
-async fn respond(lookup: &Lookup<'_>) -> Result<Response, Stop> {
-    let query = lookup.query.as_deref().map(String::from_utf8_lossy);
-    let html = page::html(lookup, query.as_deref()).await?;
+async fn respond(request: &RequestContext<'_>) -> Result<Response, Stop> {
+    let query = request.query.as_deref().map(String::from_utf8_lossy);
+    let html = page::html(request, query.as_deref()).await?;
     Ok(Response::page("text/html; charset=ISO-8859-1", html))
 }

@@ -3,9 +3,9 @@
 
 use super::{HOST_SETTINGS, tree};
 use crate::failure::Failure;
-use crate::lookup::Lookup;
 use crate::module_list::{Documented, HANDLERS, Modules};
 use crate::mpm_settings::MpmKind;
+use crate::request_context::RequestContext;
 use crate::{accounting, error_document, identity};
 use message::Status;
 use message::escape::html_escape;
@@ -44,9 +44,12 @@ struct Loaded {
 }
 
 /// The page that the query asks for; without one it is everything but the configuration.
-pub(super) async fn html(lookup: &Lookup<'_>, query: Option<&str>) -> Result<Vec<u8>, Failure> {
+pub(super) async fn html(
+    request: &RequestContext<'_>,
+    query: Option<&str>,
+) -> Result<Vec<u8>, Failure> {
     let mut out = HEAD.as_bytes().to_vec();
-    let loaded = loaded(lookup);
+    let loaded = loaded(request);
     let is = |word: &str| query.is_some_and(|query| query.eq_ignore_ascii_case(word));
     let is_part = |word: &str| query.is_none() || is(word);
     if is("list") {
@@ -61,32 +64,35 @@ pub(super) async fn html(lookup: &Lookup<'_>, query: Option<&str>) -> Result<Vec
             index(&mut out, &loaded);
         }
         if is_part("server") {
-            server(lookup, &mut out);
+            server(request, &mut out);
         }
         if is_part("hooks") {
-            hooks(lookup, &loaded, &mut out);
+            hooks(request, &loaded, &mut out);
         }
         if is_part("providers") {
             mark(&mut out, "<h2><a name=\"providers\">Providers</a></h2>\n<dl></dl>\n<hr />\n");
         }
         if is("config") {
             mark(&mut out, "<dl><dt><strong>Configuration:</strong>\n");
-            out.extend(lines(lookup, None).await?);
+            out.extend(lines(request, None).await?);
             mark(&mut out, "</dl><hr />");
         } else {
-            details(lookup, query, &loaded, &mut out).await?;
+            details(request, query, &loaded, &mut out).await?;
         }
     }
-    out.extend(error_document::signature(lookup, ""));
+    out.extend(error_document::signature(request, ""));
     mark(&mut out, "</body></html>\n");
     Ok(out)
 }
 
 /// The lines of the configuration that are `wanted`, or all. With 10,000 hosts this takes up to
 /// 30 ms, which are not those of others.
-async fn lines(lookup: &Lookup<'_>, wanted: Option<Vec<&'static str>>) -> Result<Vec<u8>, Failure> {
-    let server = lookup.context.server();
-    let shown = accounting::compute(&lookup.request.spent, move |_| {
+async fn lines(
+    request: &RequestContext<'_>,
+    wanted: Option<Vec<&'static str>>,
+) -> Result<Vec<u8>, Failure> {
+    let server = request.context.server();
+    let shown = accounting::compute(&request.received.spent, move |_| {
         let mut out = Vec::new();
         let is_wanted =
             |name: &str| wanted.iter().flatten().any(|wanted| wanted.eq_ignore_ascii_case(name));
@@ -111,9 +117,9 @@ fn escaped(text: &str) -> String {
 }
 
 /// All modules in the order of their names.
-fn loaded(lookup: &Lookup<'_>) -> Vec<Loaded> {
-    let names = lookup.site().all_modules.modular_names();
-    let site = lookup.site();
+fn loaded(request: &RequestContext<'_>) -> Vec<Loaded> {
+    let names = request.site().all_modules.modular_names();
+    let site = request.site();
     let is_there = |symbol: &str| match &site.loaded {
         Some(all) => all.contains(&symbol),
         None if config::owners::is_mpm(symbol) => symbol == site.mpm.kind.symbol(),
@@ -138,9 +144,9 @@ fn index(out: &mut Vec<u8>, loaded: &[Loaded]) {
 }
 
 /// show_server_settings
-fn server(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
-    let site = lookup.site();
-    let timing = &lookup.host.timing;
+fn server(request: &RequestContext<'_>, out: &mut Vec<u8>) {
+    let site = request.site();
+    let timing = &request.host.timing;
     let large = |title: &str, value: &str| {
         format!("<dt><strong>{title}:</strong> <font size=\"+1\"><tt>{value}</tt></font></dt>\n")
     };
@@ -149,15 +155,15 @@ fn server(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
     mark(out, "<h2><a name=\"server\">Server Settings</a></h2><dl>");
     mark(out, &large("Server Version", &escaped(identity::banner(site.tokens))));
     mark(out, &large("Server Built", &identity::built()));
-    let name = escaped(&lookup.server_name());
-    mark(out, &row("Hostname/port", &format!("{name}:{}", lookup.server_port())));
+    let name = escaped(&request.server_name());
+    mark(out, &row("Hostname/port", &format!("{name}:{}", request.server_port())));
     let timeouts = format!(
         "connection: {} &nbsp;&nbsp; keep-alive: {}",
         timing.timeout_ms / 1000,
         timing.keep_alive_timeout_ms / 1000
     );
     mark(out, row("Timeouts", &timeouts).trim_end());
-    let daemons = lookup.context.processes_max();
+    let daemons = request.context.processes_max();
     mark(out, &row("MPM Name", site.mpm.kind.name()));
     let threaded = if site.mpm.kind == MpmKind::Prefork { "no" } else { "yes" };
     let information = format!("Max Daemons: {daemons} Threaded: {threaded} Forked: yes");
@@ -170,12 +176,12 @@ fn server(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
 }
 
 /// The hooks of the phases of a request; what happens at the start of httpd has no hooks here.
-fn hooks(lookup: &Lookup<'_>, loaded: &[Loaded], out: &mut Vec<u8>) {
+fn hooks(request: &RequestContext<'_>, loaded: &[Loaded], out: &mut Vec<u8>) {
     mark(out, "<h2><a name=\"startup_hooks\">Startup Hooks</a></h2>\n<dl></dl>\n<hr />\n");
     mark(out, "<h2><a name=\"request_hooks\">Request Hooks</a></h2>\n<dl>");
-    let is_alone = lookup.query.is_some();
+    let is_alone = request.query.is_some();
     let link = if is_alone { '?' } else { '#' };
-    for (phase, symbols) in lookup.site().all_modules.hooks() {
+    for (phase, symbols) in request.site().all_modules.hooks() {
         mark(out, &format!("<dt><strong>{phase}:</strong>\n <br /><tt>\n"));
         for symbol in symbols {
             let module = loaded.iter().find(|module| module.symbol == symbol);
@@ -191,28 +197,28 @@ fn hooks(lookup: &Lookup<'_>, loaded: &[Loaded], out: &mut Vec<u8>) {
 
 /// What there is to say of each module, or of the one that is asked for.
 async fn details(
-    lookup: &Lookup<'_>,
+    request: &RequestContext<'_>,
     query: Option<&str>,
     loaded: &[Loaded],
     out: &mut Vec<u8>,
 ) -> Result<(), Failure> {
     let is_loaded = |symbol: &str| loaded.iter().any(|module| module.symbol == symbol);
-    let kind = lookup.site().mpm.kind;
+    let kind = request.site().mpm.kind;
     let directives: Vec<(String, Documented)> =
-        lookup.site().all_modules.directives_under(kind, is_loaded).collect();
+        request.site().all_modules.directives_under(kind, is_loaded).collect();
     let mut found = false;
     for module in loaded {
         if query.is_none_or(|query| query.eq_ignore_ascii_case(&module.file)) {
             found = true;
             let own: Vec<&Documented> =
                 directives.iter().filter(|row| row.0 == module.file).map(|row| &row.1).collect();
-            describe(lookup.site().all_modules, module, &own, out);
+            describe(request.site().all_modules, module, &own, out);
             if !own.is_empty() {
                 mark(out, "<dt><strong>Current Configuration:</strong></dt>\n");
                 let names = own.iter().map(|row| row.name).collect();
-                out.extend(lines(lookup, Some(names)).await?);
+                out.extend(lines(request, Some(names)).await?);
             }
-            if let Some(more) = HOST_SETTINGS.of(&lookup.host.modules).of(&module.file) {
+            if let Some(more) = HOST_SETTINGS.of(&request.host.modules).of(&module.file) {
                 let title = "<dt><strong>Additional Information:</strong>\n</dt>";
                 mark(out, &format!("{title}<dd>{more}</dd>"));
             }

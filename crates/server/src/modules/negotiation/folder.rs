@@ -2,30 +2,33 @@
 
 use super::variant;
 use crate::failure::Failure;
-use crate::lookup::{Entry, Lookup};
 use crate::phase::Stop;
 use crate::question;
+use crate::request_context::{Entry, RequestContext};
 use crate::walk;
 use message::Status;
 use runtime::file::{self, Errno, Kind};
 use std::fs::File;
 
 /// What in the folder of the file begins with its name, without folders; and the folder's time.
-pub(super) async fn names(lookup: &Lookup<'_>, base: &[u8]) -> Result<(Vec<Vec<u8>>, i64), Stop> {
+pub(super) async fn names(
+    request: &RequestContext<'_>,
+    base: &[u8],
+) -> Result<(Vec<Vec<u8>>, i64), Stop> {
     let unreadable = |errno: Errno| -> Stop {
-        let path = lookup.display_path();
+        let path = request.display_path();
         let text = format!("cannot read directory for multi: {path}: {errno}");
         Failure::new(Status::FORBIDDEN, "negotiation", text).id(686).at_error().into()
     };
-    let Entry { file, status } = walk::folder(lookup).await.map_err(unreadable)?;
+    let Entry { file, status } = walk::folder(request).await.map_err(unreadable)?;
     let few = file::few_names(&file, walk::FEW_NAMES).map_err(unreadable)?;
     let names = match few {
         Some(names) => fitting(&file, names, base),
         None => {
-            let about = ("negotiation", lookup.place.path());
+            let about = ("negotiation", request.place.path());
             let base = base.to_vec();
             let work = move || file::names(&file).map(|names| fitting(&file, names, &base));
-            let names = question::elsewhere::<Result<Vec<Vec<u8>>, Errno>>(lookup, &about, work);
+            let names = question::elsewhere::<Result<Vec<Vec<u8>>, Errno>>(request, &about, work);
             (*names.await?).clone().map_err(unreadable)?
         }
     };

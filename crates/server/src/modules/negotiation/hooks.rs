@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::file_response;
 use crate::handler::{self, Handler, Made};
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::modules::mime;
 use crate::phase::{self, Stop};
 use crate::representation::{self, Origin, Representation};
+use crate::request_context::RequestContext;
 use crate::response::{Body, Piece, Response};
 use crate::site::lexical;
 use crate::site::settings::Settings;
@@ -30,32 +30,34 @@ use std::sync::Arc;
 
 /// Kind hook: a file that is not there, but with other extensions (mod_negotiation.c,
 /// handle_multi).
-pub(crate) fn multiviews<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    let is_missing = matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));
-    let is_named = !lookup.file_name().is_empty();
-    if !is_missing || !is_named || !lookup.settings.core.has_multi_views() {
+pub(crate) fn multiviews<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
+    let is_missing = matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
+    let is_named = !request.file_name().is_empty();
+    if !is_missing || !is_named || !request.settings.core.has_multi_views() {
         return NowOrLater::Now(Ok(()));
     }
-    NowOrLater::later(negotiate(lookup))
+    NowOrLater::later(negotiate(request))
 }
 
-async fn negotiate(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let base = lookup.file_name().to_vec();
+async fn negotiate(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let base = request.file_name().to_vec();
     // Which files there are, and what the client accepts, decides from now on.
-    lookup.mark_personal();
-    let Some(Found { variants, files, by_name }) = find(lookup, &base).await? else {
+    request.mark_personal();
+    let Some(Found { variants, files, by_name }) = find(request, &base).await? else {
         return Ok(());
     };
-    let prefers_scripts = lookup.method.is_none_or(|method| !method.is_get_or_head())
-        || lookup.query.is_some()
-        || !lookup.path_info.is_empty();
+    let prefers_scripts = request.method.is_none_or(|method| !method.is_get_or_head())
+        || request.query.is_some()
+        || !request.path_info.is_empty();
     let contest = Contest { variants: &variants, prefers_scripts, files, by_name };
-    let chosen = contest.run(lookup).await?;
+    let chosen = contest.run(request).await?;
     let sub = match chosen.sub {
         Some(sub) => *sub,
-        None => by_name.look_up(lookup, &variants[chosen.index].name, lookup.query.clone()).await?,
+        None => {
+            by_name.look_up(request, &variants[chosen.index].name, request.query.clone()).await?
+        }
     };
-    lookup.adopt(sub);
+    request.adopt(sub);
     Ok(())
 }
 
@@ -71,13 +73,13 @@ enum ByName {
 impl ByName {
     async fn look_up<'a>(
         self,
-        lookup: &Lookup<'a>,
+        request: &RequestContext<'a>,
         name: &[u8],
         query: Option<Vec<u8>>,
-    ) -> Result<Lookup<'a>, Stop> {
+    ) -> Result<RequestContext<'a>, Stop> {
         match self {
-            Self::Beside => phase::look_up_beside(lookup, name, query).await,
-            Self::InMap => look_up(lookup, name, query).await,
+            Self::Beside => phase::look_up_beside(request, name, query).await,
+            Self::InMap => look_up(request, name, query).await,
         }
     }
 }
@@ -92,38 +94,39 @@ struct Found {
 }
 
 /// The variants of `base`; `None` if there are none, and nothing that looks like one.
-async fn find(lookup: &mut Lookup<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
-    let (names, folder_us) = folder::names(lookup, base).await?;
+async fn find(request: &mut RequestContext<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
+    let (names, folder_us) = folder::names(request, base).await?;
     let mut gathered = Vec::new();
     for name in names.into_iter().take(VARIANTS_MAX) {
-        gathered.push(gather(lookup, name).await);
+        gathered.push(gather(request, name).await);
     }
-    let accept_encoding = joined(lookup, "Accept-Encoding");
-    let candidates: Vec<Candidate<'_>> = gathered.iter().map(|one| one.candidate(lookup)).collect();
+    let accept_encoding = joined(request, "Accept-Encoding");
+    let candidates: Vec<Candidate<'_>> =
+        gathered.iter().map(|one| one.candidate(request)).collect();
     let found = variant::variants(base, &candidates, accept_encoding.as_deref());
     Ok(match found {
         variant::Found::Nothing => None,
-        variant::Found::NoneFits => return Err(none_fits(lookup).into()),
+        variant::Found::NoneFits => return Err(none_fits(request).into()),
         variant::Found::Map(name) => {
-            let map = phase::look_up_beside(lookup, &name, None).await?;
-            lookup.negotiated.list_tag = map_tag(&map).await?;
+            let map = phase::look_up_beside(request, &name, None).await?;
+            request.negotiated.list_tag = map_tag(&map).await?;
             let variants = variants_of(&map).await?;
             let by_name = ByName::InMap;
             (!variants.is_empty()).then_some(Found { variants, files: 0, by_name })
         }
         variant::Found::Variants(variants) => {
-            let now_us = lookup.request.start_us;
-            lookup.negotiated.list_tag = Some(representation::time_tag(folder_us, now_us));
+            let now_us = request.received.start_us;
+            request.negotiated.list_tag = Some(representation::time_tag(folder_us, now_us));
             let files = variants.len();
             Some(Found { variants, files, by_name: ByName::Beside })
         }
     })
 }
 
-fn none_fits(lookup: &Lookup<'_>) -> Failure {
+fn none_fits(request: &RequestContext<'_>) -> Failure {
     let text = format!(
         "Negotiation: discovered file(s) matching request: {} (None could be negotiated).",
-        lookup.display_path()
+        request.display_path()
     );
     Failure::new(Status::NOT_FOUND, "negotiation", text).id(687).at_error()
 }
@@ -138,8 +141,8 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn candidate<'a>(&'a self, lookup: &'a Lookup<'_>) -> Candidate<'a> {
-        let (mime, types) = (mime::SETTINGS.of(&self.settings), mime::types(lookup.site()));
+    fn candidate<'a>(&'a self, request: &'a RequestContext<'_>) -> Candidate<'a> {
+        let (mime, types) = (mime::SETTINGS.of(&self.settings), mime::types(request.site()));
         Candidate {
             name: &self.name,
             mime: mime.mime(types, &self.name),
@@ -152,9 +155,9 @@ impl Gathered {
 }
 
 /// Look at a name as a request of its own would.
-async fn gather(lookup: &Lookup<'_>, name: Vec<u8>) -> Gathered {
-    let Ok(sub) = phase::look_up_beside(lookup, &name, None).await else {
-        let settings = lookup.settings.clone();
+async fn gather(request: &RequestContext<'_>, name: Vec<u8>) -> Gathered {
+    let Ok(sub) = phase::look_up_beside(request, &name, None).await else {
+        let settings = request.settings.clone();
         return Gathered { name, settings, handler: None, length: 0, is_servable: false };
     };
     let handler = handler::configured(&sub).ok().flatten().map(Cow::into_owned);
@@ -165,32 +168,32 @@ async fn gather(lookup: &Lookup<'_>, name: Vec<u8>) -> Gathered {
 
 /// What a type map names: a file beside it, or a path from there.
 async fn look_up<'a>(
-    lookup: &Lookup<'a>,
+    request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
-) -> Result<Lookup<'a>, Stop> {
+) -> Result<RequestContext<'a>, Stop> {
     if !name.contains(&b'/') {
-        return phase::look_up_file(lookup, name, query).await;
+        return phase::look_up_file(request, name, query).await;
     }
     let mut joined = Vec::new();
     if !name.starts_with(b"/") {
-        message::path::encode(folder_url(lookup), &mut joined);
+        message::path::encode(folder_url(request), &mut joined);
     }
     joined.extend_from_slice(name);
-    phase::look_up(lookup, &[b"/", &lexical::below_root(&joined)[..]].concat(), query).await
+    phase::look_up(request, &[b"/", &lexical::below_root(&joined)[..]].concat(), query).await
 }
 
 /// The URL path of the folder, with its slash.
-fn folder_url<'l>(lookup: &'l Lookup<'_>) -> &'l [u8] {
-    let url = lookup.path.strip_suffix(lookup.path_info.as_slice()).unwrap_or(&lookup.path);
+fn folder_url<'l>(request: &'l RequestContext<'_>) -> &'l [u8] {
+    let url = request.path.strip_suffix(request.path_info.as_slice()).unwrap_or(&request.path);
     let end = url.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     &url[..end]
 }
 
 /// All lines of a field of the request as one.
-fn joined(lookup: &Lookup<'_>, name: &str) -> Option<Vec<u8>> {
-    lookup.mark_personal();
-    let view = lookup.request.view();
+fn joined(request: &RequestContext<'_>, name: &str) -> Option<Vec<u8>> {
+    request.mark_personal();
+    let view = request.received.view();
     let is_it = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name.as_bytes());
     let lines: Vec<&[u8]> = view.fields().filter(is_it).map(|field| field.1).collect();
     (!lines.is_empty()).then(|| lines.join(&b", "[..]))
@@ -200,7 +203,7 @@ fn joined(lookup: &Lookup<'_>, name: &str) -> Option<Vec<u8>> {
 struct Chosen<'a> {
     index: usize,
     /// The look-up of it, where one was needed for the choice.
-    sub: Option<Box<Lookup<'a>>>,
+    sub: Option<Box<RequestContext<'a>>>,
 }
 
 /// A choice to be made.
@@ -213,34 +216,34 @@ struct Contest<'v> {
 }
 
 impl Contest<'_> {
-    /// Choose, and note in `lookup` what the answer says about it (mod_negotiation.c,
+    /// Choose, and note in `request` what the answer says about it (mod_negotiation.c,
     /// do_negotiation).
-    async fn run<'a>(&self, lookup: &mut Lookup<'a>) -> Result<Chosen<'a>, Stop> {
-        let outcome = choose(lookup, self.variants, self.prefers_scripts);
+    async fn run<'a>(&self, request: &mut RequestContext<'a>) -> Result<Chosen<'a>, Stop> {
+        let outcome = choose(request, self.variants, self.prefers_scripts);
         let Outcome { choice, fields, is_transparent } = outcome;
         let index = match choice {
             Choice::Variant(index) => index,
             Choice::List => {
-                set_fields(lookup, &fields);
+                set_fields(request, &fields);
                 let list = Failure::new(Status::MULTIPLE_CHOICES, "negotiation", "");
                 return Err(list.variants(response::variant_list(self.variants)).into());
             }
             Choice::NotAcceptable => {
-                set_fields(lookup, &fields);
-                let text = format!("no acceptable variant: {}", lookup.display_path());
+                set_fields(request, &fields);
+                let text = format!("no acceptable variant: {}", request.display_path());
                 let failure = Failure::new(Status::NOT_ACCEPTABLE, "negotiation", text);
                 let failure = failure.id(690).at_error();
                 return Err(failure.variants(response::variant_list(self.variants)).into());
             }
         };
         let sub = match is_transparent {
-            true => Some(Box::new(self.final_variant(lookup, index).await?)),
+            true => Some(Box::new(self.final_variant(request, index).await?)),
             false => None,
         };
-        set_fields(lookup, &fields);
-        let is_http_1_0 = lookup.request.view().version() == Version::Http10;
-        let caches = SETTINGS.of(&lookup.settings).caches();
-        lookup.negotiated.no_cache |= response::expires_at_once(is_http_1_0, caches, self.files);
+        set_fields(request, &fields);
+        let is_http_1_0 = request.received.view().version() == Version::Http10;
+        let caches = SETTINGS.of(&request.settings).caches();
+        request.negotiated.no_cache |= response::expires_at_once(is_http_1_0, caches, self.files);
         Ok(Chosen { index, sub })
     }
 
@@ -248,11 +251,11 @@ impl Contest<'_> {
     /// mod_negotiation.c, setup_choice_response).
     async fn final_variant<'a>(
         &self,
-        lookup: &mut Lookup<'a>,
+        request: &mut RequestContext<'a>,
         index: usize,
-    ) -> Result<Lookup<'a>, Stop> {
+    ) -> Result<RequestContext<'a>, Stop> {
         let name = &self.variants[index].name;
-        let mut sub = self.by_name.look_up(lookup, name, lookup.query.clone()).await?;
+        let mut sub = self.by_name.look_up(request, name, request.query.clone()).await?;
         let has = |name: &str| sub.always.iter().any(|field| field.0.eq_ignore_ascii_case(name));
         if has("TCN") || handler::configured(&sub)?.as_deref() == Some(MAP_HANDLER) {
             let text = format!("{} is itself negotiated", sub.display_path());
@@ -262,20 +265,20 @@ impl Contest<'_> {
         let is_vary = |field: &crate::response::Field| field.0.eq_ignore_ascii_case("Vary");
         if let Some(at) = sub.always.iter().position(is_vary) {
             let (_, vary) = sub.always.remove(at);
-            lookup.always.push(("Variant-Vary".into(), vary.clone()));
-            lookup.always.push(("Vary".into(), vary));
+            request.always.push(("Variant-Vary".into(), vary.clone()));
+            request.always.push(("Vary".into(), vary));
         }
         Ok(sub)
     }
 }
 
-fn choose(lookup: &Lookup<'_>, variants: &[Variant], prefers_scripts: bool) -> Outcome {
-    let field = |name| joined(lookup, name);
+fn choose(request: &RequestContext<'_>, variants: &[Variant], prefers_scripts: bool) -> Outcome {
+    let field = |name| joined(request, name);
     let accept = ["Accept", "Accept-Language", "Accept-Charset", "Accept-Encoding"].map(field);
     let [negotiate, user_agent] = ["Negotiate", "User-Agent"].map(field);
-    let request = choose::Request {
-        is_get: lookup.method.is_some_and(Method::is_get_or_head),
-        has_path_info: !lookup.path_info.is_empty(),
+    let asked = choose::Request {
+        is_get: request.method.is_some_and(Method::is_get_or_head),
+        has_path_info: !request.path_info.is_empty(),
         prefers_scripts,
         accept: accept[0].as_deref(),
         accept_language: accept[1].as_deref(),
@@ -283,36 +286,36 @@ fn choose(lookup: &Lookup<'_>, variants: &[Variant], prefers_scripts: bool) -> O
         accept_encoding: accept[3].as_deref(),
         negotiate: negotiate.as_deref(),
         user_agent: user_agent.as_deref(),
-        prefer_language: lookup.env.get("prefer-language"),
-        no_gzip: lookup.env.has("no-gzip"),
-        gzip_only_html: lookup.env.get("gzip-only-text/html") == Some(b"1"),
+        prefer_language: request.env.get("prefer-language"),
+        no_gzip: request.env.has("no-gzip"),
+        gzip_only_html: request.env.get("gzip-only-text/html") == Some(b"1"),
     };
-    choose::choose(&request, SETTINGS.of(&lookup.settings), variants)
+    choose::choose(&asked, SETTINGS.of(&request.settings), variants)
 }
 
 /// Fields of the answer, be it good or an error.
-fn set_fields(lookup: &mut Lookup<'_>, fields: &Fields) {
+fn set_fields(request: &mut RequestContext<'_>, fields: &Fields) {
     for (name, value) in fields.iter() {
-        let known = lookup.always.iter_mut().find(|field| field.0.eq_ignore_ascii_case(name));
+        let known = request.always.iter_mut().find(|field| field.0.eq_ignore_ascii_case(name));
         match known {
             Some(known) if matches!(name, "Vary" | "Alternates") => {
                 known.1.extend_from_slice(b", ");
                 known.1.extend_from_slice(value);
             }
             Some(known) => known.1 = value.to_vec(),
-            None => lookup.always.push((name.into(), value.to_vec())),
+            None => request.always.push((name.into(), value.to_vec())),
         }
     }
 }
 
 /// The entity tag of a type map, which is that of the list of variants.
-async fn map_tag(map: &Lookup<'_>) -> Result<Option<Vec<u8>>, Stop> {
+async fn map_tag(map: &RequestContext<'_>) -> Result<Option<Vec<u8>>, Stop> {
     let Ok(entry) = map.found.as_ref() else { return Ok(None) };
     representation::file_tag(map, &entry.file, &entry.status).await
 }
 
 /// The variants that a type map lists, with the sizes of their files.
-async fn variants_of(map: &Lookup<'_>) -> Result<Vec<Variant>, Stop> {
+async fn variants_of(map: &RequestContext<'_>) -> Result<Vec<Variant>, Stop> {
     let path = map.display_path();
     let unreadable = |reason: String| -> Stop {
         let text = format!("cannot access type map file: {path}: {reason}");
@@ -356,7 +359,7 @@ fn bad_map(path: &str, bad: &BadMap) -> Failure {
     }
 }
 
-fn log_stop(map: &Lookup<'_>, path: &str, stop: &type_map::Stop) {
+fn log_stop(map: &RequestContext<'_>, path: &str, stop: &type_map::Stop) {
     let (id, text) = match stop {
         type_map::Stop::BadLength(text) => {
             let text = String::from_utf8_lossy(text);
@@ -376,64 +379,67 @@ fn log_stop(map: &Lookup<'_>, path: &str, stop: &type_map::Stop) {
 }
 
 /// Resolve hook: a type map (mod_negotiation.c, handle_map_file).
-pub(crate) fn map<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
-    match is_map(lookup) {
-        Ok(true) => NowOrLater::later(answer_map(lookup)),
+pub(crate) fn map<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
+    match is_map(request) {
+        Ok(true) => NowOrLater::later(answer_map(request)),
         Ok(false) => NowOrLater::Now(Ok(None)),
         Err(stop) => NowOrLater::Now(Err(stop)),
     }
 }
 
-fn is_map(lookup: &Lookup<'_>) -> Result<bool, Stop> {
-    let name = handler::effective(lookup)?;
+fn is_map(request: &RequestContext<'_>) -> Result<bool, Stop> {
+    let name = handler::effective(request)?;
     let is_map = name.is_some_and(|name| name == MAP_HANDLER || name == MAP_TYPE);
-    if is_map && matches!(lookup.found, Err(Errno::NOENT)) && lookup.backend.is_none() {
+    if is_map && matches!(request.found, Err(Errno::NOENT)) && request.backend.is_none() {
         // Whatever the method is, a list that is not there has no variants.
-        return Err(phase::open_failure(lookup, Errno::NOENT).into());
+        return Err(phase::open_failure(request, Errno::NOENT).into());
     }
-    Ok(is_map && phase::is_file(lookup))
+    Ok(is_map && phase::is_file(request))
 }
 
-async fn answer_map(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    lookup.mark_personal();
-    lookup.negotiated.list_tag = map_tag(lookup).await?;
-    let variants = variants_of(lookup).await?;
+async fn answer_map(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    request.mark_personal();
+    request.negotiated.list_tag = map_tag(request).await?;
+    let variants = variants_of(request).await?;
     let by_name = ByName::InMap;
     let contest = Contest { variants: &variants, prefers_scripts: false, files: 0, by_name };
-    let index = contest.run(lookup).await?.index;
+    let index = contest.run(request).await?.index;
     let chosen = &variants[index];
     if chosen.body.is_some() {
-        return text_of(lookup, chosen).await.map(Some);
+        return text_of(request, chosen).await.map(Some);
     }
-    let (folder, query) = (folder_url(lookup), lookup.query.as_deref());
-    let target = response::map_target(folder, chosen, &lookup.path_info, query);
-    Err(phase::internal(lookup, &target))
+    let (folder, query) = (folder_url(request), request.query.as_deref());
+    let target = response::map_target(folder, chosen, &request.path_info, query);
+    Err(phase::internal(request, &target))
 }
 
 /// The answer with a text that stands in the map itself.
-async fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Handler>, Stop> {
-    let method = file_response::method_for_file(&lookup.request, lookup.method)?;
+async fn text_of(
+    request: &mut RequestContext<'_>,
+    chosen: &Variant,
+) -> Result<Rc<dyn Handler>, Stop> {
+    let method = file_response::method_for_file(&request.received, request.method)?;
     let utf8 = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
     if let Some(content_type) = response::content_type(chosen) {
-        lookup.content_type = Some(utf8(&content_type));
+        request.content_type = Some(utf8(&content_type));
     }
     if !chosen.languages.is_empty() {
-        lookup.negotiated.content_language = Some(utf8(&chosen.languages.join(&b',')));
+        request.negotiated.content_language = Some(utf8(&chosen.languages.join(&b',')));
     }
     if let Some(encoding) = chosen.encoding.as_ref().filter(|text| !text.is_empty()) {
-        lookup.negotiated.content_encoding = Some(utf8(encoding));
+        request.negotiated.content_encoding = Some(utf8(encoding));
     }
-    let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
-        .map_err(|errno| phase::open_failure(lookup, errno))?;
+    let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
+        .map_err(|errno| phase::open_failure(request, errno))?;
     let origin = Origin {
-        root: lookup.place.root.clone(),
-        below: lookup.place.below.clone(),
-        links: lookup.links,
+        root: request.place.root.clone(),
+        below: request.place.below.clone(),
+        links: request.links,
     };
-    let source = Rc::new(Representation::new(entry, lookup, origin).await?);
+    let source = Rc::new(Representation::new(entry, request, origin).await?);
     let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };
     let mut answer =
-        match evaluate(&file_response::conditions(lookup), &validators, method != Method::Post) {
+        match evaluate(&file_response::conditions(request), &validators, method != Method::Post) {
             Condition::Proceed => Response::new(Status::OK).field("Accept-Ranges", "bytes"),
             Condition::NotModified => Response::new(Status::NOT_MODIFIED),
             Condition::PreconditionFailed => {
@@ -453,25 +459,28 @@ async fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Han
 
 /// Fixup hook: `x-gzip` for clients that know it by that name only, and the other way round
 /// (mod_negotiation.c, fix_encoding).
-pub(crate) fn fix_encoding(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if !phase::is_file(lookup) {
+pub(crate) fn fix_encoding(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    if !phase::is_file(request) {
         return Ok(());
     }
-    let settings = lookup.settings.clone();
-    let mime = mime::metadata(&settings, lookup.site(), lookup.mime_name());
-    let own = lookup.negotiated.content_encoding.as_deref().or(mime.encoding.as_deref());
+    let settings = request.settings.clone();
+    let mime = mime::metadata(&settings, request.site(), request.mime_name());
+    let own = request.negotiated.content_encoding.as_deref().or(mime.encoding.as_deref());
     let Some(encoding) = own.map(|text| text.as_bytes().to_vec()) else { return Ok(()) };
-    let accepted = joined(lookup, "Accept-Encoding");
+    let accepted = joined(request, "Accept-Encoding");
     if let Some(spelled) = client_encoding(&encoding, accepted.as_deref()) {
-        lookup.negotiated.content_encoding = Some(String::from_utf8_lossy(&spelled).into_owned());
+        request.negotiated.content_encoding = Some(String::from_utf8_lossy(&spelled).into_owned());
     }
     Ok(())
 }
 
 /// Finish hook: what depends on the client must not stay in a cache that knows no `Vary`.
-pub(crate) fn expires(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
-    if lookup.negotiated.no_cache && response.get("Expires").is_none() {
-        let now_s = lookup.request.start_us.div_euclid(1_000_000);
+pub(crate) fn expires(
+    request: &mut RequestContext<'_>,
+    response: &mut Response,
+) -> Result<(), Failure> {
+    if request.negotiated.no_cache && response.get("Expires").is_none() {
+        let now_s = request.received.start_us.div_euclid(1_000_000);
         response.set("Expires", representation::http_date(now_s));
     }
     Ok(())

@@ -6,9 +6,9 @@ use super::forward;
 use super::worker::Worker;
 use crate::failure::Failure;
 use crate::handler::Handler;
-use crate::lookup::Lookup;
 use crate::modules::proxy_fcgi::{Failed, Target, Work};
 use crate::phase::Stop;
+use crate::request_context::RequestContext;
 use crate::response::{Body, Piece, Response, Source};
 use crate::waiting::{NowOrLater, Waiting};
 use message::Status;
@@ -44,43 +44,43 @@ impl Handler for Group {
         true
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        NowOrLater::boxed(|| async move { self.answer(lookup).await })
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| async move { self.answer(request).await })
     }
 }
 
 impl Group {
     /// One that a handler names: `proxy:balancer://name`.
-    pub(crate) fn of_handler(lookup: &Lookup<'_>, url: &str) -> Result<Self, Failure> {
-        let balancer = forward::balancer(lookup, url);
-        let balancer = balancer.ok_or_else(|| forward::no_protocol(lookup, "balancer"))?;
-        let path = lookup.place.path();
+    pub(crate) fn of_handler(request: &RequestContext<'_>, url: &str) -> Result<Self, Failure> {
+        let balancer = forward::balancer(request, url);
+        let balancer = balancer.ok_or_else(|| forward::no_protocol(request, "balancer"))?;
+        let path = request.place.path();
         let path = path.strip_prefix(b"/").unwrap_or(&path).to_vec();
         Ok(Self { balancer: balancer.clone(), path, is_raw: true })
     }
 
     /// Answer with what one of them says.
-    async fn answer(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-        let work = Work::of(lookup).await?;
-        let session = self.session(lookup);
+    async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
+        let work = Work::of(request).await?;
+        let session = self.session(request);
         let (mut tried, mut last) = (Vec::new(), None);
         loop {
             let next = match tried.len() > self.balancer.max_attempts() {
                 true => None,
-                false => self.next(lookup, session.as_ref(), &tried).await?,
+                false => self.next(request, session.as_ref(), &tried).await?,
             };
             let Some(nth) = next else {
                 return Err(last.unwrap_or_else(|| self.nobody(session.as_ref())).into());
             };
             let member = self.balancer.members[nth].clone();
-            self.tell(lookup, &member, session.as_ref());
+            self.tell(request, &member, session.as_ref());
             let busy = Busy::new(&self.balancer, nth, &work);
-            match self.ask(lookup, &member, &work, busy).await {
+            match self.ask(request, &member, &work, busy).await {
                 Ok(response) => return Ok(response),
                 Err(Asked::Stop(stop)) => return Err(stop),
                 Err(Asked::Failed(mut failed)) => {
-                    failed.log(lookup);
-                    let may_ask_another = self.judge(lookup, &member, &failed, &work);
+                    failed.log(request);
+                    let may_ask_another = self.judge(request, &member, &failed, &work);
                     if !may_ask_another {
                         return Err(failed.failure.into());
                     }
@@ -94,7 +94,7 @@ impl Group {
     /// Who is next. Where nobody can be asked, and `timeout` says so, this waits for somebody.
     async fn next(
         &self,
-        lookup: &mut Lookup<'_>,
+        request: &mut RequestContext<'_>,
         session: Option<&Session>,
         tried: &[usize],
     ) -> Result<Option<usize>, Stop> {
@@ -103,7 +103,7 @@ impl Group {
         if let Some(session) = session {
             if let Some(nth) = balancer.routed(&session.route, tried) {
                 if balancer.members[nth].parameters.route != session.route {
-                    lookup.env.set("BALANCER_ROUTE_CHANGED", "1");
+                    request.env.set("BALANCER_ROUTE_CHANGED", "1");
                 }
                 return Ok(Some(nth));
             }
@@ -114,7 +114,7 @@ impl Group {
             }
         }
         if balancer.rules.sticky.is_some() {
-            lookup.env.set("BALANCER_ROUTE_CHANGED", "1");
+            request.env.set("BALANCER_ROUTE_CHANGED", "1");
         }
         let found = balancer.next(tried);
         let Some(wait_ms) = balancer.rules.wait_ms.filter(|_| found.is_none()) else {
@@ -147,44 +147,48 @@ impl Group {
     }
 
     /// Tell logs and scripts who it is.
-    fn tell(&self, lookup: &mut Lookup<'_>, member: &Worker, session: Option<&Session>) {
-        lookup.env.set("BALANCER_NAME", self.balancer.name.as_str());
-        lookup.env.set("BALANCER_WORKER_NAME", member.name.as_str());
-        lookup.env.set("BALANCER_WORKER_ROUTE", member.parameters.route.as_str());
+    fn tell(&self, request: &mut RequestContext<'_>, member: &Worker, session: Option<&Session>) {
+        request.env.set("BALANCER_NAME", self.balancer.name.as_str());
+        request.env.set("BALANCER_WORKER_NAME", member.name.as_str());
+        request.env.set("BALANCER_WORKER_ROUTE", member.parameters.route.as_str());
         if let Some(session) = session {
-            lookup.env.set("BALANCER_SESSION_STICKY", session.name.as_str());
-            lookup.env.set("BALANCER_SESSION_ROUTE", session.route.as_str());
+            request.env.set("BALANCER_SESSION_STICKY", session.name.as_str());
+            request.env.set("BALANCER_SESSION_ROUTE", session.route.as_str());
         }
     }
 
     /// Ask one member.
     async fn ask(
         &self,
-        lookup: &mut Lookup<'_>,
+        request: &mut RequestContext<'_>,
         member: &Arc<Worker>,
         work: &Work,
         busy: Busy,
     ) -> Result<Response, Asked> {
-        let (authority, base) = self.address(lookup, member)?;
+        let (authority, base) = self.address(request, member)?;
         let target = Target::new(member.socket.clone(), &authority).map_err(|text| {
             let text = format!("error parsing URL {}: {text}", member.name);
             Asked::Stop(Failure::new(Status::BAD_REQUEST, "proxy_fcgi", text).id(1059).into())
         })?;
         let path = [base.as_bytes(), &self.path[..]].concat();
-        let job = forward::member_job(lookup, (member, target), &path, self.is_raw);
+        let job = forward::member_job(request, (member, target), &path, self.is_raw);
         let job = job.await.map_err(Asked::Stop)?;
-        let answer = job.attempt(lookup, work).await.map_err(Asked::Failed)?;
+        let answer = job.attempt(request, work).await.map_err(Asked::Failed)?;
         member.recover();
-        self.fail_on_status(lookup, member, answer.status().code());
-        let response = answer.respond(lookup).await.map_err(Asked::Stop)?;
+        self.fail_on_status(request, member, answer.status().code());
+        let response = answer.respond(request).await.map_err(Asked::Stop)?;
         Ok(busy.until_the_end_of(response))
     }
 
     /// The host of a member, and the path that its name has, for what follows.
-    fn address(&self, lookup: &Lookup<'_>, member: &Worker) -> Result<(String, String), Asked> {
+    fn address(
+        &self,
+        request: &RequestContext<'_>,
+        member: &Worker,
+    ) -> Result<(String, String), Asked> {
         let Some(rest) = member.name.strip_prefix("fcgi://") else {
             let scheme = member.name.split(':').next().unwrap_or_default();
-            return Err(Asked::Stop(forward::no_protocol(lookup, scheme).into()));
+            return Err(Asked::Stop(forward::no_protocol(request, scheme).into()));
         };
         let (authority, base) = rest.split_once('/').unwrap_or((rest, ""));
         // What is put together is the name, a slash and the path.
@@ -195,29 +199,35 @@ impl Group {
         Ok((authority.to_owned(), base))
     }
 
-    fn fail_on_status(&self, lookup: &Lookup<'_>, member: &Worker, status: u16) {
+    fn fail_on_status(&self, request: &RequestContext<'_>, member: &Worker, status: u16) {
         if member.may_fail() && self.balancer.rules.fail_on.contains(&status) {
             let text = format!(
                 "{}: Forcing worker ({}) into error state due to status code {status} matching \
                  'failonstatus' balancer parameter",
                 self.balancer.name, member.name
             );
-            lookup.log(crate::log::level::Level::Error, "proxy_balancer", Some(1174), &text);
+            request.log(crate::log::level::Level::Error, "proxy_balancer", Some(1174), &text);
             member.fail();
         }
     }
 
     /// What a failure says about a member, and whether another one may be asked instead: if nothing
     /// of the request was sent, or if to ask again does no harm.
-    fn judge(&self, lookup: &Lookup<'_>, member: &Worker, failed: &Failed, work: &Work) -> bool {
+    fn judge(
+        &self,
+        request: &RequestContext<'_>,
+        member: &Worker,
+        failed: &Failed,
+        work: &Work,
+    ) -> bool {
         let status = failed.failure.status.code();
         if failed.is_unreachable {
-            member.leave_alone(lookup);
+            member.leave_alone(request);
         }
         if failed.is_unsent {
             return true;
         }
-        self.fail_on_status(lookup, member, status);
+        self.fail_on_status(request, member, status);
         if status == Status::GATEWAY_TIMEOUT.code() {
             if member.may_fail() && self.balancer.rules.fails_on_timeout {
                 let text = format!(
@@ -225,7 +235,7 @@ impl Group {
                      parameter being set",
                     self.balancer.name, member.name
                 );
-                lookup.log(crate::log::level::Level::Error, "proxy_balancer", Some(2460), &text);
+                request.log(crate::log::level::Level::Error, "proxy_balancer", Some(2460), &text);
                 member.fail();
             }
             return false;
@@ -234,15 +244,15 @@ impl Group {
     }
 
     /// The session in the URL or in a cookie (find_session_route).
-    fn session(&self, lookup: &Lookup<'_>) -> Option<Session> {
+    fn session(&self, request: &RequestContext<'_>) -> Option<Session> {
         let rules = &self.balancer.rules;
         let (cookie, parameter) = rules.sticky.as_ref()?;
-        let query = lookup.query.as_deref().unwrap_or_default();
+        let query = request.query.as_deref().unwrap_or_default();
         let url = [&self.path[..], b"?", query].concat();
         let url = String::from_utf8_lossy(&url);
         let in_url = in_url(&url, parameter, rules.ends_at_semicolon);
         let in_cookie = || {
-            let cookies = String::from_utf8_lossy(lookup.field("Cookie")?).into_owned();
+            let cookies = String::from_utf8_lossy(request.field("Cookie")?).into_owned();
             in_cookie(&cookies, cookie).map(str::to_owned)
         };
         let (name, value) = match in_url {

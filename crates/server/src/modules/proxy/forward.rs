@@ -10,10 +10,10 @@ use super::{HOST_SETTINGS, url};
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::log::level::Level;
-use crate::lookup::Lookup;
 use crate::modules::proxy_fcgi::{Job, Target};
 use crate::modules::{alias, proxy_fcgi};
 use crate::phase::{self, Stop};
+use crate::request_context::RequestContext;
 use crate::request_state::RequestKey;
 use crate::waiting::{NowOrLater, Waiting};
 use crate::walk;
@@ -26,7 +26,8 @@ use std::sync::Arc;
 pub(super) static FORWARD: RequestKey<Forward> = RequestKey::new();
 
 /// The request, as a line of the configuration has it. Its URL, `scheme://host/path`, is the
-/// request's own ([`Lookup::backend`]); once it is resolved it is as the backend is told it.
+/// request's own ([`RequestContext::backend`]); once it is resolved it is as the backend is told
+/// it.
 #[derive(Clone, Debug)]
 pub(super) struct Forward {
     /// The path is as the client sent it.
@@ -37,19 +38,19 @@ pub(super) struct Forward {
 }
 
 /// Fixup hook, before all others: the URL becomes what the application is told.
-pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    if lookup.backend.is_none() {
+pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
+    if request.backend.is_none() {
         return NowOrLater::Now(Ok(()));
     }
-    Waiting::only_if(is_found_here(lookup), canonical(lookup))
+    Waiting::only_if(is_found_here(request), canonical(request))
 }
 
-async fn canonical(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let (Some(url), Some(forward)) = (lookup.backend.clone(), FORWARD.of(&lookup.state)) else {
+async fn canonical(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let (Some(url), Some(forward)) = (request.backend.clone(), FORWARD.of(&request.state)) else {
         return Ok(());
     };
     let forward = forward.clone();
-    let Some(rest) = of_fcgi(&url).filter(|_| is_there(lookup, "proxy_fcgi_module")) else {
+    let Some(rest) = of_fcgi(&url).filter(|_| is_there(request, "proxy_fcgi_module")) else {
         return Ok(());
     };
     let shown = String::from_utf8_lossy(rest).into_owned();
@@ -58,8 +59,8 @@ async fn canonical(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     };
     let target = Target::new(forward.pass.socket.clone(), authority)
         .map_err(|text| bad_url(&shown, &text))?;
-    let job = job(lookup, target, path_of(&url), &forward).await?;
-    if let Some(forward) = FORWARD.change(&mut lookup.state) {
+    let job = job(request, target, path_of(&url), &forward).await?;
+    if let Some(forward) = FORWARD.change(&mut request.state) {
         forward.job = Some(job);
     }
     Ok(())
@@ -71,8 +72,8 @@ fn of_fcgi(url: &[u8]) -> Option<&[u8]> {
 }
 
 /// Resolve hook, before all others: nothing but the proxy answers for such a request.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let (Some(url), Some(forward)) = (&lookup.backend, FORWARD.of(&lookup.state)) else {
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    let (Some(url), Some(forward)) = (&request.backend, FORWARD.of(&request.state)) else {
         return Ok(None);
     };
     if let Some(job) = &forward.job {
@@ -83,25 +84,25 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
         let text = format!("proxy_handler no URL in proxy:{text}");
         return Err(Failure::new(Status::BAD_REQUEST, "proxy", text).id(1141).into());
     };
-    let Some(balancer) = balancer(lookup, &text) else {
-        return Err(no_protocol(lookup, scheme).into());
+    let Some(balancer) = balancer(request, &text) else {
+        return Err(no_protocol(request, scheme).into());
     };
     let path = path_of(url).to_vec();
     let group = Group { balancer: balancer.clone(), path, is_raw: forward.is_raw };
     Ok(Some(Rc::new(group)))
 }
 
-fn is_there(lookup: &Lookup<'_>, symbol: &str) -> bool {
-    lookup.site().language.has_module(symbol)
+fn is_there(request: &RequestContext<'_>, symbol: &str) -> bool {
+    request.site().language.has_module(symbol)
 }
 
 /// The group of a URL, if the module for groups is there.
-pub(super) fn balancer<'l>(lookup: &Lookup<'l>, url: &str) -> Option<&'l Arc<Balancer>> {
-    let host = lookup.host;
+pub(super) fn balancer<'l>(request: &RequestContext<'l>, url: &str) -> Option<&'l Arc<Balancer>> {
+    let host = request.host;
     HOST_SETTINGS
         .of(&host.modules)
         .balancer(url)
-        .filter(|_| is_there(lookup, "proxy_balancer_module"))
+        .filter(|_| is_there(request, "proxy_balancer_module"))
 }
 
 /// What stands behind the host, without the slash between them.
@@ -117,98 +118,98 @@ fn bad_url(url: &str, why: &str) -> Failure {
 }
 
 /// Nobody speaks the protocol of a URL (proxy_handler of mod_proxy.c).
-pub(crate) fn no_protocol(lookup: &Lookup<'_>, scheme: &str) -> Failure {
+pub(crate) fn no_protocol(request: &RequestContext<'_>, scheme: &str) -> Failure {
     let text = format!(
         "No protocol handler was valid for the URL {} (scheme '{scheme}'). Only fcgi:// is \
          supported, and balancer:// where there is a <Proxy> of that name with members",
-        String::from_utf8_lossy(&lookup.path)
+        String::from_utf8_lossy(&request.path)
     );
     Failure::new(Status::INTERNAL_SERVER_ERROR, "proxy", text).id(1144).level(Level::Warn)
 }
 
 /// What the backend of a URL is asked for: `path` stands behind the host and the slash.
 async fn job(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     target: Target,
     path: &[u8],
     forward: &Forward,
 ) -> Result<Job, Stop> {
-    let (file, is_on_disk) = script(lookup, path, forward.is_raw).await?;
+    let (file, is_on_disk) = script(request, path, forward.is_raw).await?;
     let url = [target.url().as_bytes(), &file[..]].concat();
     let host_end = target.url().len();
     let own = forward.pass.worker.as_deref();
-    let hosts = HOST_SETTINGS.of(&lookup.host.modules);
+    let hosts = HOST_SETTINGS.of(&request.host.modules);
     let worker = hosts.worker(&url, host_end, target.socket(), own).cloned();
-    show(lookup, url);
+    show(request, url);
     Ok(Job::new(Arc::new(target), worker, Some(file), is_on_disk))
 }
 
 /// The same of a member of a group.
 pub(super) async fn member_job(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     (member, target): (&Arc<Worker>, Target),
     path: &[u8],
     is_raw: bool,
 ) -> Result<Job, Stop> {
-    let (file, is_on_disk) = script(lookup, path, is_raw).await?;
-    show(lookup, [target.url().as_bytes(), &file[..]].concat());
+    let (file, is_on_disk) = script(request, path, is_raw).await?;
+    show(request, [target.url().as_bytes(), &file[..]].concat());
     let job = Job::new(Arc::new(target), Some(member.clone()), Some(file), is_on_disk);
     Ok(job.of_member())
 }
 
 /// From here on the request is known by the URL that the application is told.
-fn show(lookup: &mut Lookup<'_>, url: Vec<u8>) {
-    if let Some(known) = &mut lookup.backend {
+fn show(request: &mut RequestContext<'_>, url: Vec<u8>) {
+    if let Some(known) = &mut request.backend {
         *known = url;
     }
 }
 
 /// The name of the script behind the host, and whether it is that of a file that was found here.
 async fn script(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     path: &[u8],
     is_raw: bool,
 ) -> Result<(Vec<u8>, bool), Stop> {
     let encoded = match is_raw {
         true => {
-            check_raw(lookup, path)?;
+            check_raw(request, path)?;
             path.to_vec()
         }
         false => {
-            let keeps_slashes = lookup.host.encoded_slashes == EncodedSlashes::NoDecode;
+            let keeps_slashes = request.host.encoded_slashes == EncodedSlashes::NoDecode;
             url::encode(path, keeps_slashes).ok_or_else(|| {
                 Failure::new(Status::BAD_REQUEST, "proxy", "a path with half an escape in it")
             })?
         }
     };
     let file = [b"/", &encoded[..]].concat();
-    let on_disk = if is_found_here(lookup) { on_disk(lookup, path).await? } else { None };
-    find_path_info(lookup, &file);
+    let on_disk = if is_found_here(request) { on_disk(request, path).await? } else { None };
+    find_path_info(request, &file);
     let Some(found) = on_disk else { return Ok((file, false)) };
-    lookup.path_info = found.info;
+    request.path_info = found.info;
     Ok((found.file, true))
 }
 
 /// Whether the file of the script is looked for on this machine.
-fn is_found_here(lookup: &Lookup<'_>) -> bool {
-    env(lookup).as_deref() == Some("full")
+fn is_found_here(request: &RequestContext<'_>) -> bool {
+    env(request).as_deref() == Some("full")
 }
 
 /// How `PATH_INFO` is to be found (`proxy-fcgi-pathinfo`).
-fn env(lookup: &Lookup<'_>) -> Option<String> {
-    let value = lookup.env.get("proxy-fcgi-pathinfo")?;
+fn env(request: &RequestContext<'_>) -> Option<String> {
+    let value = request.env.get("proxy-fcgi-pathinfo")?;
     Some(String::from_utf8_lossy(value).to_ascii_lowercase())
 }
 
 /// Have `PATH_INFO` be what follows the name of the script, if the configuration wants it found in
 /// one of httpd's ways. As in httpd the name keeps it: the application takes it off.
-pub(crate) fn find_path_info(lookup: &mut Lookup<'_>, file: &[u8]) {
+pub(crate) fn find_path_info(request: &mut RequestContext<'_>, file: &[u8]) {
     let behind = |dot: Option<usize>| {
         let dot = dot?;
         let slash = file[dot..].iter().position(|byte| *byte == b'/')?;
         Some(url::unescape(&file[dot + slash..]))
     };
-    let info = match env(lookup).as_deref() {
+    let info = match env(request).as_deref() {
         None | Some("full") => None,
         Some("first-dot") => behind(file.iter().position(|byte| *byte == b'.')),
         Some("last-dot") => behind(file.iter().rposition(|byte| *byte == b'.')),
@@ -216,7 +217,7 @@ pub(crate) fn find_path_info(lookup: &mut Lookup<'_>, file: &[u8]) {
         Some(_) => Some(file.to_vec()),
     };
     if let Some(info) = info {
-        lookup.path_info = info;
+        request.path_info = info;
     }
 }
 
@@ -227,12 +228,12 @@ struct OnDisk {
 }
 
 /// The file that is there, by its whole name or below the document root, and what follows it.
-async fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<OnDisk>, Stop> {
+async fn on_disk(request: &RequestContext<'_>, path: &[u8]) -> Result<Option<OnDisk>, Stop> {
     let path = [b"/", path].concat();
-    let below_root = [lookup.host.root.path_bytes(), &path[..]].concat();
+    let below_root = [request.host.root.path_bytes(), &path[..]].concat();
     for name in [path, below_root] {
-        let mut sub = lookup.sub(name.clone(), None);
-        sub.place = alias::place_of(lookup, &name, 0)?;
+        let mut sub = request.sub(name.clone(), None);
+        sub.place = alias::place_of(request, &name, 0)?;
         if walk::walk(&mut sub).await.is_ok() && phase::is_regular(&sub) {
             return Ok(Some(OnDisk { file: sub.place.path(), info: sub.path_info }));
         }
@@ -242,8 +243,8 @@ async fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<OnDisk>, Sto
 
 /// What goes on as it was sent must not mean something else there: to php-fpm a query begins with
 /// a `?` wherever it stands.
-fn check_raw(lookup: &Lookup<'_>, path: &[u8]) -> Result<(), Failure> {
-    let is_fpm = proxy_fcgi::SETTINGS.of(&lookup.settings).may_be_fpm();
+fn check_raw(request: &RequestContext<'_>, path: &[u8]) -> Result<(), Failure> {
+    let is_fpm = proxy_fcgi::SETTINGS.of(&request.settings).may_be_fpm();
     let is_bad = |byte: &u8| byte.is_ascii_control() || is_fpm && *byte == b'?';
     if !path.iter().any(is_bad) {
         return Ok(());

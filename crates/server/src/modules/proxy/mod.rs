@@ -25,8 +25,8 @@ pub(crate) use worker::Worker;
 
 pub(crate) use balanced::Group;
 
-use crate::lookup::{Lookup, Place};
 use crate::phase::Stop;
+use crate::request_context::{Place, RequestContext};
 
 use crate::site::settings::{DirectoryKey, HostKey};
 use crate::site::store::Merge;
@@ -188,27 +188,27 @@ impl Settings {
 
 /// Translate hook, before all others: the line of a section, else the first one of the host
 /// (proxy_trans of mod_proxy.c).
-pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
-    lookup.backend = None;
-    FORWARD.set(&mut lookup.state, None);
-    let of_host = &HOST_SETTINGS.of(&lookup.host.modules).passes;
-    let is_path = lookup.path.first() == Some(&b'/');
-    let says_nothing = of_host.is_empty() && SETTINGS.of(&lookup.settings).pass.is_none();
-    if says_nothing || !is_path || lookup.env.has("no-proxy") {
+pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
+    request.backend = None;
+    FORWARD.set(&mut request.state, None);
+    let of_host = &HOST_SETTINGS.of(&request.host.modules).passes;
+    let is_path = request.path.first() == Some(&b'/');
+    let says_nothing = of_host.is_empty() && SETTINGS.of(&request.settings).pass.is_none();
+    if says_nothing || !is_path || request.env.has("no-proxy") {
         return Ok(None);
     }
-    let settings = lookup.settings.clone();
+    let settings = request.settings.clone();
     let of_section = SETTINGS.of(&settings).pass.as_ref();
     for pass in of_section.into_iter().chain(of_host) {
-        match pass.apply(lookup)? {
+        match pass.apply(request)? {
             Passed::No => {}
             Passed::Never => return Ok(None),
             Passed::To(url, is_raw) => {
-                lookup.mark_personal();
-                lookup.backend = Some(url);
+                request.mark_personal();
+                request.backend = Some(url);
                 let forward = Forward { is_raw, pass: pass.clone(), job: None };
-                FORWARD.set(&mut lookup.state, Some(forward));
-                return Ok(Some(Place { root: lookup.host.root.clone(), below: Vec::new() }));
+                FORWARD.set(&mut request.state, Some(forward));
+                return Ok(Some(Place { root: request.host.root.clone(), below: Vec::new() }));
             }
         }
     }

@@ -3,8 +3,8 @@
 
 use super::{SETTINGS, url};
 use crate::failure::Failure;
-use crate::lookup::Lookup;
 use crate::phase::Stop;
+use crate::request_context::RequestContext;
 use crate::table::Table;
 use crate::walk;
 use message::Status;
@@ -57,15 +57,15 @@ pub(super) enum Passed {
 
 impl Pass {
     /// What it makes of the path of a request.
-    pub(super) fn apply(&self, lookup: &Lookup<'_>) -> Result<Passed, Stop> {
-        let fills = self.flags.interpolates && SETTINGS.of(&lookup.settings).interpolates();
+    pub(super) fn apply(&self, request: &RequestContext<'_>) -> Result<Passed, Stop> {
+        let fills = self.flags.interpolates && SETTINGS.of(&request.settings).interpolates();
         let fill = |text: &str| match fills {
-            true => interpolated(text, &lookup.env),
+            true => interpolated(text, &request.env),
             false => text.as_bytes().to_vec(),
         };
         let Flags { is_raw, maps_encoded, .. } = self.flags;
-        let sent = if is_raw || maps_encoded { sent(lookup) } else { Vec::new() };
-        let path = if maps_encoded { without_query(&sent) } else { &lookup.path };
+        let sent = if is_raw || maps_encoded { sent(request) } else { Vec::new() };
+        let path = if maps_encoded { without_query(&sent) } else { &request.path };
         let raw = is_raw.then_some(&sent);
         match &self.from {
             From::Prefix(prefix) => {
@@ -75,20 +75,20 @@ impl Pass {
                     return Ok(Passed::Never);
                 }
                 let raw = raw.filter(|raw| covered(raw, &prefix) == Some(end));
-                self.warn_of_change(lookup, raw.is_none());
+                self.warn_of_change(request, raw.is_none());
                 let rest = &raw.map_or(path, Vec::as_slice)[end..];
                 let is_raw = raw.is_some() || self.flags.maps_encoded;
                 Ok(Passed::To([&fill(&self.real), rest].concat(), is_raw))
             }
             From::Regex(regex, template) => {
-                let find = |text: &[u8]| regex.captures(text).map_err(|_| walk::limit(lookup));
+                let find = |text: &[u8]| regex.captures(text).map_err(|_| walk::limit(request));
                 let Some(found) = find(path)? else { return Ok(Passed::No) };
                 if self.real == "!" {
                     return Ok(Passed::Never);
                 }
                 let of_raw = raw.map(|raw| find(raw)).transpose()?.flatten();
                 let is_raw = of_raw.is_some();
-                self.warn_of_change(lookup, !is_raw);
+                self.warn_of_change(request, !is_raw);
                 let (subject, found) = match (raw, of_raw) {
                     (Some(raw), Some(of_raw)) => (raw.as_slice(), of_raw),
                     _ => (path, found),
@@ -122,10 +122,10 @@ impl Pass {
     }
 
     /// Whether a path can go on as it was sent is known only if the line covers that, too.
-    fn warn_of_change(&self, lookup: &Lookup<'_>, is_changed: bool) {
+    fn warn_of_change(&self, request: &RequestContext<'_>, is_changed: bool) {
         if self.flags.is_raw && is_changed {
             let text = "Unescaped URL path matched ProxyPass; ignoring unsafe nocanon";
-            lookup.log(crate::log::level::Level::Warn, "proxy", Some(1136), text);
+            request.log(crate::log::level::Level::Warn, "proxy", Some(1136), text);
         }
     }
 }
@@ -133,18 +133,18 @@ impl Pass {
 /// The target as the client sent it, if it means the path of the request: one that does not come
 /// from a client has none. A target with steps up or in place is not handed on as it is, other than
 /// by httpd: it could lead out of the folder that the line names, and into it again.
-fn sent(lookup: &Lookup<'_>) -> Vec<u8> {
-    let target = lookup.request.view().request_line();
+fn sent(request: &RequestContext<'_>) -> Vec<u8> {
+    let target = request.received.view().request_line();
     let target = target.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
     let mut decoded = Vec::new();
-    let slashes = lookup.host.encoded_slashes;
+    let slashes = request.host.encoded_slashes;
     let path = without_query(target);
     let is_step = |part: &[u8]| matches!(&*url::unescape(part), b"." | b"..");
     let is_same = target.starts_with(b"/")
         && !path.split(|byte| *byte == b'/').any(is_step)
-        && decode_with(path, &mut decoded, lookup.host.merge_slashes, slashes).is_ok()
-        && decoded == lookup.path;
-    if is_same { target.to_vec() } else { lookup.path.clone() }
+        && decode_with(path, &mut decoded, request.host.merge_slashes, slashes).is_ok()
+        && decoded == request.path;
+    if is_same { target.to_vec() } else { request.path.clone() }
 }
 
 fn without_query(target: &[u8]) -> &[u8] {

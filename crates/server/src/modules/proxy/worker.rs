@@ -4,7 +4,7 @@
 use super::parameters::Parameters;
 use super::url::{self, NoUrl};
 use crate::log::level::Level;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use runtime::clock;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Worker {
     }
 
     /// It is not there, and left alone for a while if it may be (`ap_proxy_connect_backend`).
-    pub(crate) fn leave_alone(&self, lookup: &Lookup<'_>) {
+    pub(crate) fn leave_alone(&self, request: &RequestContext<'_>) {
         if !self.may_fail() {
             return;
         }
@@ -95,7 +95,7 @@ impl Worker {
             "ap_proxy_connect_backend disabling worker for ({}) for {retry_s}s",
             self.address()
         );
-        lookup.log(Level::Error, "proxy", Some(959), &text);
+        request.log(Level::Error, "proxy", Some(959), &text);
     }
 
     /// Host and port of its URL.

@@ -8,9 +8,9 @@ use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::log::message::Message;
 use crate::log::ration::Ration;
-use crate::lookup::Lookup;
 use crate::phase::Stop;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
+use crate::request_context::RequestContext;
 use crate::response::{Body, Response};
 use crate::script::{self, answer};
 use crate::server::Server;
@@ -28,7 +28,7 @@ pub(crate) struct Log {
     host: usize,
     client: SocketAddr,
     voice: Voice,
-    request: Rc<Request>,
+    received: Rc<ReceivedRequest>,
     /// For the complaints of one request.
     ration: Ration,
 }
@@ -43,11 +43,11 @@ pub(crate) enum Voice {
 }
 
 impl Log {
-    pub(crate) fn of(lookup: &Lookup<'_>, voice: Voice) -> Self {
-        let client = SocketAddr::new(lookup.client(), lookup.request.client.port());
-        let (server, host) = (lookup.context.server(), lookup.host.index);
-        let request = lookup.request.clone();
-        Self { server, host, client, voice, request, ration: Ration::default() }
+    pub(crate) fn of(request: &RequestContext<'_>, voice: Voice) -> Self {
+        let client = SocketAddr::new(request.client(), request.received.client.port());
+        let (server, host) = (request.context.server(), request.host.index);
+        let received = request.received.clone();
+        Self { server, host, client, voice, received, ration: Ration::default() }
     }
 
     /// What the application has written to its standard error.
@@ -80,7 +80,7 @@ impl Log {
 
     /// The answer to the request has no end; and how far it came.
     pub(crate) fn broken_off(&self, fault: &Fault, progress: &str) {
-        let line = String::from_utf8_lossy(self.request.view().request_line());
+        let line = String::from_utf8_lossy(self.received.view().request_line());
         let tried = format!("[{line}, {progress}]");
         match &self.voice {
             Voice::Proxy(target) => {
@@ -248,18 +248,18 @@ fn hint(error: &std::io::Error) -> &'static str {
 
 /// The response that a script has begun. Its body follows as it comes, unless it is there already.
 pub(super) async fn response(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     head: ScriptHead,
     mut relay: Box<Relay>,
 ) -> Result<Response, Stop> {
-    let mut response = answer::begin(lookup, head, NAME)?;
-    let has_body = !response.status.is_bodyless() && !lookup.request.is_head();
+    let mut response = answer::begin(request, head, NAME)?;
+    let has_body = !response.status.is_bodyless() && !request.received.is_head();
     if !has_body {
         // The script runs to its end, as it would for anybody else.
         if !relay.finish().await {
             response.set("Connection", "close"); // as in httpd the client is left
         }
-        if lookup.request.is_head() {
+        if request.received.is_head() {
             response.body = Body::source(relay); // nobody says how long it would be
         }
         return Ok(response);
@@ -272,6 +272,6 @@ pub(super) async fn response(
 }
 
 /// Cookies stay, whatever the response becomes.
-pub(super) fn keep_lasting(lookup: &mut Lookup<'_>, head: &mut ScriptHead) {
-    lookup.always.extend(answer::fields(std::mem::take(&mut head.lasting)));
+pub(super) fn keep_lasting(request: &mut RequestContext<'_>, head: &mut ScriptHead) {
+    request.always.extend(answer::fields(std::mem::take(&mut head.lasting)));
 }

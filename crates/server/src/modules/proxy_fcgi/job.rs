@@ -10,10 +10,10 @@ use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::input_filter;
 use crate::log::level::Level;
-use crate::lookup::{Lookup, Purpose};
 use crate::modules::proxy;
 use crate::modules::proxy::Worker;
 use crate::phase::Stop;
+use crate::request_context::{Purpose, RequestContext};
 use crate::response::Response;
 use crate::script::body::Body;
 use crate::script::environment::{environment, tell_body_length};
@@ -65,8 +65,8 @@ pub(crate) struct Failed {
 
 impl Failed {
     /// Say so now, before what follows from it; it is not said again.
-    pub(crate) fn log(&mut self, lookup: &Lookup<'_>) {
-        lookup.context.log_failure(&self.failure, lookup);
+    pub(crate) fn log(&mut self, request: &RequestContext<'_>) {
+        request.context.log_failure(&self.failure, request);
         self.failure.text.clear();
     }
 }
@@ -79,14 +79,14 @@ pub(crate) struct Answer {
 
 impl Work {
     /// Of a request. A body whose length nobody says is read to its end.
-    pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Stop> {
-        let unpacker = input_filter::of(lookup).filter(|_| !lookup.is_error_document);
+    pub(crate) async fn of(request: &RequestContext<'_>) -> Result<Self, Stop> {
+        let unpacker = input_filter::of(request).filter(|_| !request.is_error_document);
         let unpacked = unpacker.as_ref().map(|it| it.coding_left().map(<[u8]>::to_vec));
-        let body = Body::through(lookup, unpacker).await.map_err(Failure::from)?;
+        let body = Body::through(request, unpacker).await.map_err(Failure::from)?;
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)
-            && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
-        let length = match (&body, lookup.body()) {
+            && matches!(request.method, Some(Method::Get | Method::Head | Method::Options));
+        let length = match (&body, request.body()) {
             (Body::Spooled(spool), _) => spool.length(),
             (_, BodyLength::Length(length)) => length,
             _ => 0,
@@ -117,18 +117,21 @@ impl Answer {
     }
 
     /// The response, unless a page of our own takes its place (`ProxyErrorOverride`).
-    pub(crate) async fn respond(mut self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+    pub(crate) async fn respond(
+        mut self,
+        request: &mut RequestContext<'_>,
+    ) -> Result<Response, Stop> {
         let status = self.status();
-        let is_first = lookup.purpose == Purpose::Main;
-        if is_first && proxy::SETTINGS.of(&lookup.settings).overrides(status.code()) {
-            answer::keep_lasting(lookup, &mut self.head);
+        let is_first = request.purpose == Purpose::Main;
+        if is_first && proxy::SETTINGS.of(&request.settings).overrides(status.code()) {
+            answer::keep_lasting(request, &mut self.head);
             // As in httpd the script runs to its end.
             self.relay.finish().await;
             let mut failure = Failure::new(status, "proxy", "");
             failure.status_line = self.head.status.map(|status| status.line().into_owned());
             return Err(failure.into());
         }
-        answer::response(lookup, self.head, self.relay).await
+        answer::response(request, self.head, self.relay).await
     }
 }
 
@@ -145,8 +148,8 @@ impl Handler for Job {
         true
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        NowOrLater::placed(|| async move { self.answer(lookup).await })
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::placed(|| async move { self.answer(request).await })
     }
 }
 
@@ -172,21 +175,21 @@ impl Job {
     }
 
     /// Have the script run, and answer with what it says.
-    async fn answer(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-        let work = Work::of(lookup).await?;
+    async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
+        let work = Work::of(request).await?;
         let worker = self.worker.as_ref().filter(|worker| worker.may_fail());
         if worker.is_some_and(|worker| worker.is_left_alone()) {
             return Err(self.left_alone().into());
         }
-        match self.attempt(lookup, &work).await {
+        match self.attempt(request, &work).await {
             Ok(answer) => {
                 worker.inspect(|worker| worker.recover());
-                answer.respond(lookup).await
+                answer.respond(request).await
             }
             Err(mut failed) => {
                 if let Some(worker) = worker.filter(|_| failed.is_unreachable) {
-                    failed.log(lookup);
-                    worker.leave_alone(lookup);
+                    failed.log(request);
+                    worker.leave_alone(request);
                 }
                 if worker.is_none() && failed.is_unreachable {
                     // What is left alone says so once a while; to others everybody comes.
@@ -208,31 +211,28 @@ impl Job {
     /// before it can have begun.
     pub(crate) async fn attempt(
         &self,
-        lookup: &mut Lookup<'_>,
+        request: &mut RequestContext<'_>,
         work: &Work,
     ) -> Result<Answer, Failed> {
-        let request = self.request(lookup, work);
-        let head = request.map_err(|failure| Failed {
-            failure,
-            is_unsent: false,
-            is_unreachable: false,
-        })?;
-        let (lookup, began_ms) = (&*lookup, clock::monotonic_ms());
+        let made = self.request(request, work);
+        let head =
+            made.map_err(|failure| Failed { failure, is_unsent: false, is_unreachable: false })?;
+        let (request, began_ms) = (&*request, clock::monotonic_ms());
         let failed = |fault, is_unsent| {
-            let script = self.file.clone().unwrap_or_else(|| lookup.place.path());
+            let script = self.file.clone().unwrap_or_else(|| request.place.path());
             let elapsed_ms = clock::monotonic_ms().saturating_sub(began_ms);
             failed(&answer::Tried { target: &self.target, script, elapsed_ms }, fault, is_unsent)
         };
         let unsent = |fault| failed(fault, true);
-        let addresses = self.target.addresses(&lookup.request.spent).await;
+        let addresses = self.target.addresses(&request.received.spent).await;
         let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
-        let pool = lookup.context.pool(&addresses[0]);
+        let pool = request.context.pool(&addresses[0]);
         let mut tries = Tries::default();
         let mut may_be_kept = work.is_safe;
         loop {
-            let mut waits = Waits::new(lookup.request.spent.clone());
+            let mut waits = Waits::new(request.received.spent.clone());
             waits.now_for(Some(Cause::BackendConnect));
-            let talk = self.talk(lookup, work.body.again());
+            let talk = self.talk(request, work.body.again());
             let (options, acquire_ms) = self.options();
             // Without a limit of its own httpd would have connected and waited for an answer.
             let (limit_ms, status) = match acquire_ms {
@@ -240,7 +240,7 @@ impl Job {
                 None => (talk.timeout_ms, Status::GATEWAY_TIMEOUT),
             };
             let to = self.destination(&addresses, talk.timeout_ms);
-            let lease = Lease::of(&pool, lookup.context.pools(), options, limit_ms).await;
+            let lease = Lease::of(&pool, request.context.pools(), options, limit_ms).await;
             let lease = lease.map_err(|full| unsent(Fault::Full(full, status)))?;
             let waits = (waits, may_be_kept);
             let relay = Relay::start(lease, &to, &head, talk, waits).await;
@@ -262,7 +262,7 @@ impl Job {
                         runtime::timer::sleep(rest).await;
                     }
                     may_be_kept = false;
-                    lookup.log(Level::Info, NAME, None, &text);
+                    request.log(Level::Info, NAME, None, &text);
                 }
                 Err(fault) => return Err(failed(fault, false)),
             }
@@ -289,44 +289,44 @@ impl Job {
     }
 
     /// How long to wait for what: the backend says, else the host for all of them, else `Timeout`.
-    fn talk(&self, lookup: &Lookup<'_>, body: Body) -> Talk {
+    fn talk(&self, request: &RequestContext<'_>, body: Body) -> Talk {
         let own = self.worker.as_ref().map(|worker| &worker.parameters);
-        let of_host = proxy::HOST_SETTINGS.of(&lookup.host.modules).timeout_ms();
+        let of_host = proxy::HOST_SETTINGS.of(&request.host.modules).timeout_ms();
         let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
-        let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
-        let log = answer::Log::of(lookup, answer::Voice::Proxy(self.target.clone()));
+        let timeout_ms = timeout_ms.unwrap_or(request.host.timing.timeout_ms);
+        let log = answer::Log::of(request, answer::Voice::Proxy(self.target.clone()));
         Talk { body, timeout_ms, log }
     }
 
     /// What is sent first, and what it makes of the answer.
-    fn request(&self, lookup: &mut Lookup<'_>, work: &Work) -> Result<Sent, Failure> {
-        if let Some((sent, env)) = self.planned(lookup, work) {
-            lookup.env = env;
+    fn request(&self, request: &mut RequestContext<'_>, work: &Work) -> Result<Sent, Failure> {
+        if let Some((sent, env)) = self.planned(request, work) {
+            request.env = env;
             return Ok(sent);
         }
-        lookup.env = self.variables(lookup, work)?;
-        let settings = lookup.settings.clone();
-        SETTINGS.of(&settings).fix(lookup);
-        Ok(Arc::new(encode(lookup, &lookup.env)))
+        request.env = self.variables(request, work)?;
+        let settings = request.settings.clone();
+        SETTINGS.of(&settings).fix(request);
+        Ok(Arc::new(encode(request, &request.env)))
     }
 
     /// The same of a request like others, for which most of it is known.
-    fn planned(&self, lookup: &Lookup<'_>, work: &Work) -> Option<(Sent, Table)> {
-        let plan = lookup.plan.as_deref()?;
+    fn planned(&self, request: &RequestContext<'_>, work: &Work) -> Option<(Sent, Table)> {
+        let plan = request.plan.as_deref()?;
         let is_usual = self.file.is_none()
             && work.is_as_sent()
-            && !SETTINGS.of(&lookup.settings).has_rules()
-            && max_forwards(lookup).is_ok_and(|left| left.is_none());
+            && !SETTINGS.of(&request.settings).has_rules()
+            && max_forwards(request).is_ok_and(|left| left.is_none());
         if !is_usual {
             return None;
         }
-        let rules = lookup.settings.core.variables();
-        match plan.template(lookup) {
-            Some(template) => template?.request(lookup, rules),
+        let rules = request.settings.core.variables();
+        match plan.template(request) {
+            Some(template) => template?.request(request, rules),
             None => {
-                let all = self.variables(lookup, work).ok()?;
-                let template = Template::of(lookup, &all);
-                let made = template.as_ref().and_then(|it| it.request(lookup, rules))?;
+                let all = self.variables(request, work).ok()?;
+                let template = Template::of(request, &all);
+                let made = template.as_ref().and_then(|it| it.request(request, rules))?;
                 plan.keep_template(template.filter(|_| made.1 == all));
                 Some(made).filter(|made| made.1 == all)
             }
@@ -334,16 +334,16 @@ impl Job {
     }
 
     /// All variables, but for what `ProxyFCGISetEnvIf` makes of them.
-    fn variables(&self, lookup: &Lookup<'_>, work: &Work) -> Result<Table, Failure> {
-        let settings = &lookup.settings;
-        let mut env = environment(lookup, settings.core.variables());
-        tell_length(lookup, &work.body, &mut env);
+    fn variables(&self, request: &RequestContext<'_>, work: &Work) -> Result<Table, Failure> {
+        let settings = &request.settings;
+        let mut env = environment(request, settings.core.variables());
+        tell_length(request, &work.body, &mut env);
         match &work.unpacked {
             Some(Some(left)) => env.set("HTTP_CONTENT_ENCODING", left.as_slice()),
             Some(None) => env.unset("HTTP_CONTENT_ENCODING"),
             None => {}
         }
-        if let Some(left) = max_forwards(lookup)? {
+        if let Some(left) = max_forwards(request)? {
             env.set("HTTP_MAX_FORWARDS", left.to_string());
         }
         if let Some(file) = &self.file {
@@ -360,10 +360,10 @@ impl Job {
 
 /// The length of a body that is not as the client sent it: one that came in chunks comes in none
 /// any more, and of one that went with the request before nothing is left (proxy_fcgi_handler).
-fn tell_length(lookup: &Lookup<'_>, body: &Body, env: &mut Table) {
+fn tell_length(request: &RequestContext<'_>, body: &Body, env: &mut Table) {
     let length = match body {
         Body::Spooled(spool) => spool.length(),
-        Body::None if lookup.is_error_document && lookup.request.body() != BodyLength::None => 0,
+        Body::None if request.is_error_document && request.received.body() != BodyLength::None => 0,
         Body::None | Body::Streamed(_) | Body::Gathered(_) => return,
     };
     tell_body_length(env, length);
@@ -399,10 +399,10 @@ pub(super) fn is_shortage(error: &std::io::Error) -> bool {
 
 /// How many more proxies the request may pass: one less than the client says, else what
 /// `ProxyMaxForwards` says (proxy_handler of mod_proxy.c).
-fn max_forwards(lookup: &Lookup<'_>) -> Result<Option<i64>, Failure> {
+fn max_forwards(request: &RequestContext<'_>) -> Result<Option<i64>, Failure> {
     let refuse = |text: String| Failure::new(Status::BAD_REQUEST, "proxy", text).at_error();
-    let Some(value) = lookup.request.field(b"Max-Forwards") else {
-        return Ok(proxy::HOST_SETTINGS.of(&lookup.host.modules).max_forwards());
+    let Some(value) = request.received.field(b"Max-Forwards") else {
+        return Ok(proxy::HOST_SETTINGS.of(&request.host.modules).max_forwards());
     };
     let text = String::from_utf8_lossy(value);
     match text.trim().parse::<i64>() {
@@ -414,14 +414,14 @@ fn max_forwards(lookup: &Lookup<'_>) -> Result<Option<i64>, Failure> {
 }
 
 /// Variables that are too long are left out, with a line in the log, as by httpd.
-fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
+fn encode(request: &RequestContext<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
     let mut params = Params::new(true);
     for (name, value) in env.iter() {
         if let Err(too_long) = params.add(name.as_bytes(), value) {
             let text = too_long.message(name.as_bytes());
             let text = String::from_utf8_lossy(&text);
             let id = Some(fastcgi::DoesNotFit::ID);
-            lookup.log(Level::Warn, NAME, id, &text);
+            request.log(Level::Warn, NAME, id, &text);
         }
     }
     params.finish()

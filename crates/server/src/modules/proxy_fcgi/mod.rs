@@ -19,10 +19,10 @@ pub(crate) use target::{Named, Target};
 
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::proxy::{self, Group};
 use crate::phase::{self, Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::script;
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
@@ -50,24 +50,26 @@ const NAME: &str = "proxy_fcgi";
 
 /// Resolve hook: the handler of a script that is there, or of URLs that an application has for
 /// itself (`SetHandler` in a `<Location>`).
-pub(crate) fn resolve<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
-    let target = match target(lookup) {
+pub(crate) fn resolve<'l>(
+    request: &'l mut RequestContext<'_>,
+) -> Waiting<'l, Option<Rc<dyn Handler>>> {
+    let target = match target(request) {
         Ok(Some(target)) => target,
         Ok(None) => return NowOrLater::Now(Ok(None)),
         Err(stop) => return NowOrLater::Now(Err(stop)),
     };
     // What answers is known from here on; what it answers is for this request only.
-    let depends_on_path = !lookup.is_personal();
-    lookup.mark_personal();
-    let checks_url = target.owns_urls && script::has_own_url(lookup);
+    let depends_on_path = !request.is_personal();
+    request.mark_personal();
+    let checks_url = target.owns_urls && script::has_own_url(request);
     Waiting::only_if(checks_url, async move {
-        check_name(lookup)?;
+        check_name(request)?;
         if checks_url {
-            let name = handler::configured(lookup)?.unwrap_or_default().into_owned();
-            script::check_own_url(lookup, &name, NAME).await?;
+            let name = handler::configured(request)?.unwrap_or_default().into_owned();
+            script::check_own_url(request, &name, NAME).await?;
         }
-        let handler = job(lookup, &target)?;
-        lookup.may_be_planned = depends_on_path;
+        let handler = job(request, &target)?;
+        request.may_be_planned = depends_on_path;
         Ok(Some(handler))
     })
 }
@@ -95,29 +97,29 @@ pub(crate) fn name_backend(builder: &mut Builder, name: &str) {
 }
 
 /// Whom the configuration names for the request; `None` if there is nothing to be run.
-fn target(lookup: &Lookup<'_>) -> Result<Option<Arc<Named>>, Stop> {
-    let Some(name) = handler::configured(lookup)?.filter(|name| name.starts_with(PREFIX)) else {
+fn target(request: &RequestContext<'_>) -> Result<Option<Arc<Named>>, Stop> {
+    let Some(name) = handler::configured(request)?.filter(|name| name.starts_with(PREFIX)) else {
         return Ok(None);
     };
-    let known = BACKEND.of(&lookup.settings).0.as_ref().filter(|it| it.is_named(&name));
+    let known = BACKEND.of(&request.settings).0.as_ref().filter(|it| it.is_named(&name));
     let target = match known {
         Some(known) => known.clone(),
         None => Arc::new(Named::new(&name, Path::new(""), false)),
     };
     // What `Action ... virtual` leads to need not be there: the script is what follows it.
-    let may_be_missing = target.owns_urls || lookup.notes_before.has("virtual_script");
-    if !phase::is_regular(lookup) && !may_be_missing {
+    let may_be_missing = target.owns_urls || request.notes_before.has("virtual_script");
+    if !phase::is_regular(request) && !may_be_missing {
         return Ok(None); // the answer is the same as without a handler
     }
     Ok(Some(target))
 }
 
 /// What a handler that names a target is to do.
-fn job(lookup: &mut Lookup<'_>, named: &Named) -> Result<Rc<dyn Handler>, Stop> {
+fn job(request: &mut RequestContext<'_>, named: &Named) -> Result<Rc<dyn Handler>, Stop> {
     let target = match named.target() {
         Ok(target) => target,
         Err(_) if named.is_group() => {
-            let group = Group::of_handler(lookup, named.url())?;
+            let group = Group::of_handler(request, named.url())?;
             return Ok(Rc::new(group));
         }
         Err(text) => {
@@ -125,9 +127,9 @@ fn job(lookup: &mut Lookup<'_>, named: &Named) -> Result<Rc<dyn Handler>, Stop> 
             return Err(failure.id(1144).at_error().into());
         }
     };
-    let file = lookup.place.path();
-    proxy::find_path_info(lookup, &file);
-    let proxy = proxy::HOST_SETTINGS.of(&lookup.host.modules);
+    let file = request.place.path();
+    proxy::find_path_info(request, &file);
+    let proxy = proxy::HOST_SETTINGS.of(&request.host.modules);
     let worker = proxy.has_workers().then(|| {
         let url = [target.url().as_bytes(), &file[..]].concat();
         proxy.worker(&url, target.url().len(), target.socket(), None).cloned()
@@ -137,8 +139,8 @@ fn job(lookup: &mut Lookup<'_>, named: &Named) -> Result<Rc<dyn Handler>, Stop> 
 
 /// php-fpm would take what stands behind a question mark for a query (mod_proxy_fcgi.c,
 /// `proxy_fcgi_canon`).
-fn check_name(lookup: &Lookup<'_>) -> Result<(), Failure> {
-    let path = lookup.place.path();
+fn check_name(request: &RequestContext<'_>) -> Result<(), Failure> {
+    let path = request.place.path();
     if path.iter().all(|byte| !byte.is_ascii_control() && *byte != b'?') {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 use super::NAME;
 use crate::expression::{Expression, Text};
 use crate::log::level::Level;
-use crate::lookup::Lookup;
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
@@ -75,26 +75,26 @@ impl Settings {
     }
 
     /// Change the variables of a script, one rule after the other (fix_cgivars).
-    pub(super) fn fix(&self, lookup: &mut Lookup<'_>) {
+    pub(super) fn fix(&self, request: &mut RequestContext<'_>) {
         for rule in &self.rules {
             let mut matches = Matches::default();
-            let value = match rule.condition.holds_with_here(lookup, &mut matches) {
+            let value = match rule.condition.holds_with_here(request, &mut matches) {
                 Ok(false) => continue,
                 Ok(true) => {
                     let text = rule.value.as_ref();
-                    text.map(|text| text.value_with(lookup, &mut matches)).transpose()
+                    text.map(|text| text.value_with(request, &mut matches)).transpose()
                 }
                 Err(text) => Err(text),
             };
             match value {
-                Ok(Some(value)) => lookup.env.set(&rule.name, value),
-                Ok(None) => lookup.env.unset(&rule.name),
+                Ok(Some(value)) => request.env.set(&rule.name, value),
+                Ok(None) => request.env.unset(&rule.name),
                 Err(text) => {
                     let text = format!(
                         "Error evaluating expression for replacement of {}: '{text}'",
                         rule.name
                     );
-                    lookup.log(Level::Info, NAME, Some(3514), &text);
+                    request.log(Level::Info, NAME, Some(3514), &text);
                 }
             }
         }

@@ -15,8 +15,8 @@ pub(crate) use memo::Memo;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::log::level::Level;
-use crate::lookup::{Lookup, Purpose};
 use crate::phase::{Seen, Stop};
+use crate::request_context::{Purpose, RequestContext};
 use crate::site::host::Host;
 use crate::site::settings::{DirectoryKey, HostKey};
 use crate::site::store::Merge;
@@ -103,34 +103,34 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
 }
 
 /// Post-read-request hook: the rules of the host. The path is still the one of the request line.
-pub(crate) fn read<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    let rules = &HOST_SETTINGS.of(&lookup.host.modules).rules;
+pub(crate) fn read<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
+    let rules = &HOST_SETTINGS.of(&request.host.modules).rules;
     if rules.is_empty() {
         return NowOrLater::Now(Ok(()));
     }
-    Waiting::only_if(rules.iter().any(|rule| rule.may_wait()), of_host(lookup))
+    Waiting::only_if(rules.iter().any(|rule| rule.may_wait()), of_host(request))
 }
 
-async fn of_host(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let host = lookup.host;
-    let request = lookup.request.clone();
+async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let host = request.host;
+    let received = request.received.clone();
     // A page for a request that was refused is looked up, too.
-    let path = request.framing().ok().and_then(|framing| framing.target.path());
+    let path = received.framing().ok().and_then(|framing| framing.target.path());
     let path = message::path::without_leading_slashes(path.unwrap_or_default());
-    let client = lookup.client_ip.unwrap_or_else(|| request.client.ip().to_canonical());
-    let server = Some(request.local.ip().to_canonical());
-    let names = Some(&*request.names);
-    let subject = Subject { head: request.view(), path, client, names, server };
-    match class(lookup.context, host, &subject) {
+    let client = request.client_ip.unwrap_or_else(|| received.client.ip().to_canonical());
+    let server = Some(received.local.ip().to_canonical());
+    let names = Some(&*received.names);
+    let subject = Subject { head: received.view(), path, client, names, server };
+    match class(request.context, host, &subject) {
         Class::Empty => Ok(()),
         Class::Variables(table) => {
-            lookup.mark_personal();
-            table.iter().for_each(|(name, value)| lookup.env.set(name, value));
+            request.mark_personal();
+            table.iter().for_each(|(name, value)| request.env.set(name, value));
             Ok(())
         }
         Class::Open => {
             let rules = &HOST_SETTINGS.of(&host.modules).rules;
-            run(lookup, rules, &subject).await
+            run(request, rules, &subject).await
         }
     }
 }
@@ -138,42 +138,42 @@ async fn of_host(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 /// Header-parser hook: the rules of the place. For a request that was redirected within the server
 /// httpd has the host's rules run a second time instead, since it forgets that it was there
 /// (match_headers).
-pub(crate) fn header<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    let rules = match lookup.purpose {
-        Purpose::Redirected => &HOST_SETTINGS.of(&lookup.host.modules).rules,
-        _ => &SETTINGS.of(&lookup.settings).rules,
+pub(crate) fn header<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
+    let rules = match request.purpose {
+        Purpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
+        _ => &SETTINGS.of(&request.settings).rules,
     };
     if rules.is_empty() {
         return NowOrLater::Now(Ok(()));
     }
     let may_wait = rules.iter().any(|rule| rule.may_wait());
-    Waiting::only_if(may_wait, of_place(lookup))
+    Waiting::only_if(may_wait, of_place(request))
 }
 
-async fn of_place(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let settings = lookup.settings.clone();
-    let rules = match lookup.purpose {
-        Purpose::Redirected => &HOST_SETTINGS.of(&lookup.host.modules).rules,
+async fn of_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let settings = request.settings.clone();
+    let rules = match request.purpose {
+        Purpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
         _ => &SETTINGS.of(&settings).rules,
     };
-    let request = lookup.request.clone();
-    let path = lookup.path.clone();
-    let server = Some(request.local.ip().to_canonical());
-    let client = lookup.client();
-    let names = Some(&*request.names);
-    let subject = Subject { head: request.view(), path: &path, client, names, server };
-    run(lookup, rules, &subject).await
+    let received = request.received.clone();
+    let path = request.path.clone();
+    let server = Some(received.local.ip().to_canonical());
+    let client = request.client();
+    let names = Some(&*received.names);
+    let subject = Subject { head: received.view(), path: &path, client, names, server };
+    run(request, rules, &subject).await
 }
 
 async fn run(
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     rules: &[Arc<Rule>],
     subject: &Subject<'_>,
 ) -> Result<(), Stop> {
-    lookup.mark_personal();
-    let mut env = std::mem::take(&mut lookup.env);
-    let done = rule::apply(rules, subject, Some(lookup), &mut env).await;
-    lookup.env = env;
+    request.mark_personal();
+    let mut env = std::mem::take(&mut request.env);
+    let done = rule::apply(rules, subject, Some(request), &mut env).await;
+    request.env = env;
     done.map_err(|rule::TooLong(name)| {
         let text = format!("Regular expression replacement failed for '{name}', value too long?");
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "setenvif", text);

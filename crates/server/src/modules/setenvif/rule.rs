@@ -2,8 +2,8 @@
 
 use crate::expression::Expression;
 use crate::fields;
-use crate::lookup::Lookup;
 use crate::names::{End, Names};
+use crate::request_context::RequestContext;
 use crate::table::Table;
 use message::RequestHead;
 use pattern::{Captures, Flags, Regex, Template};
@@ -178,15 +178,15 @@ enum Found<'v> {
     Matches(Box<expr::Matches>),
 }
 
-/// Let the rules act on `env`, one after the other. `lookup` is for expressions; without it there
+/// Let the rules act on `env`, one after the other. `request` is for expressions; without it there
 /// must be none.
 pub(super) async fn apply(
     rules: &[Arc<Rule>],
     subject: &Subject<'_>,
-    lookup: Option<&mut Lookup<'_>>,
+    request: Option<&mut RequestContext<'_>>,
     env: &mut Table,
 ) -> Result<(), TooLong> {
-    let mut lookup = lookup;
+    let mut request = request;
     let mut last: Option<&Arc<str>> = None;
     let mut value = Cow::Borrowed(&b""[..]);
     for rule in rules {
@@ -205,8 +205,8 @@ pub(super) async fn apply(
                 let captures = regex.captures(&value).ok().flatten();
                 captures.map(|captures| Found::Groups(&value, captures))
             }
-            Pattern::Expression(expression) => match lookup.as_deref_mut() {
-                Some(lookup) => holds(expression, lookup, env).await,
+            Pattern::Expression(expression) => match request.as_deref_mut() {
+                Some(request) => holds(expression, request, env).await,
                 None => None,
             },
         };
@@ -220,13 +220,13 @@ pub(super) async fn apply(
 /// An expression sees the variables that earlier rules have set.
 async fn holds<'v>(
     expression: &Expression,
-    lookup: &mut Lookup<'_>,
+    request: &mut RequestContext<'_>,
     env: &mut Table,
 ) -> Option<Found<'v>> {
-    std::mem::swap(&mut lookup.env, env);
+    std::mem::swap(&mut request.env, env);
     let mut matches = Box::<expr::Matches>::default();
-    let holds = expression.holds_with(lookup, None, &mut matches).await;
-    std::mem::swap(&mut lookup.env, env);
+    let holds = expression.holds_with(request, None, &mut matches).await;
+    std::mem::swap(&mut request.env, env);
     (holds == Ok(true)).then_some(Found::Matches(matches))
 }
 

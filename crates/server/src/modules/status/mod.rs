@@ -24,9 +24,9 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
-use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
+use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::Site;
 use crate::site::builder::Builder;
@@ -111,23 +111,23 @@ struct Shows {
 }
 
 /// The page or the list that the query asks for.
-fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
-    let query = lookup.query.as_deref().unwrap_or_default();
+fn respond(request: &RequestContext<'_>) -> Result<Response, Failure> {
+    let query = request.query.as_deref().unwrap_or_default();
     // httpd looks for the words wherever they stand (strstr in status_handler).
     let has = |word: &[u8]| query.windows(word.len()).any(|part| part == word);
-    let shows = Shows { extended: lookup.site().extended_status, list: has(b"notable") };
-    let names = names(lookup);
+    let shows = Shows { extended: request.site().extended_status, list: has(b"notable") };
+    let names = names(request);
     let mut response = if has(b"auto") {
-        let text = auto::text(&figures(lookup), &names, shows.extended);
+        let text = auto::text(&figures(request), &names, shows.extended);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())
     } else if has(b"json") {
-        let text = figures_json::text(&everything(lookup, false), &names);
+        let text = figures_json::text(&everything(request, false), &names);
         Response::page("application/json", text.into_bytes())
     } else if has(b"metrics") {
-        let text = metrics::text(&everything(lookup, true));
+        let text = metrics::text(&everything(request, true));
         Response::page(metrics::MEDIA_TYPE, text.into_bytes())
     } else {
-        let html = page::html(&everything(lookup, false), &names, shows);
+        let html = page::html(&everything(request, false), &names, shows);
         Response::page("text/html; charset=ISO-8859-1", html)
     };
     if let Some(seconds) = refresh(query) {
@@ -137,21 +137,21 @@ fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
 }
 
 /// What httpd shows as well.
-fn figures(lookup: &Lookup<'_>) -> Figures {
-    let (mpm, board) = (&lookup.site().mpm, lookup.context.board());
-    let processes_max = lookup.context.processes_max();
+fn figures(request: &RequestContext<'_>) -> Figures {
+    let (mpm, board) = (&request.site().mpm, request.context.board());
+    let processes_max = request.context.processes_max();
     let snapshot = Snapshot::take(board);
     Figures::new(&snapshot, mpm.kind, processes_max, |seen| board.never_less(seen))
 }
 
 /// `has_series` says that counters of URLs have to last, because rates are made of them.
-fn everything(lookup: &Lookup<'_>, has_series: bool) -> Everything {
-    let (board, cores) = (lookup.context.board(), runtime::process::cores());
+fn everything(request: &RequestContext<'_>, has_series: bool) -> Everything {
+    let (board, cores) = (request.context.board(), runtime::process::cores());
     let workers_max = match board.sizing().workers {
-        0 => lookup.context.processes_max().saturating_mul(board.rows_per_process()) as u64,
+        0 => request.context.processes_max().saturating_mul(board.rows_per_process()) as u64,
         in_force => u64::from(in_force),
     };
-    let hosts = Hosts::new(&lookup.site().hosts);
+    let hosts = Hosts::new(&request.site().hosts);
     let host = |place| hosts.first(place);
     let accounts = match has_series {
         true => scoreboard::lasting_accounts(board, host),
@@ -160,22 +160,22 @@ fn everything(lookup: &Lookup<'_>, has_series: bool) -> Everything {
             everything::bounded(all, everything::ACCOUNTS_MAX)
         }
     };
-    Everything::new(figures(lookup), accounts, hosts, workers_max, cores)
+    Everything::new(figures(request), accounts, hosts, workers_max, cores)
 }
 
-fn names<'a>(lookup: &'a Lookup<'_>) -> Names<'a> {
+fn names<'a>(request: &'a RequestContext<'_>) -> Names<'a> {
     Names {
-        server: lookup.server_name(),
-        local: lookup.request.local,
-        hosts: &lookup.site().hosts,
-        signature: error_document::signature(lookup, "<hr />\n"),
+        server: request.server_name(),
+        local: request.received.local,
+        hosts: &request.site().hosts,
+        signature: error_document::signature(request, "<hr />\n"),
     }
 }
 
 /// Resolve hook.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let is_status = lookup.method.is_some_and(Method::is_get_or_head)
-        && handler::effective(lookup)?.as_deref() == Some("server-status");
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    let is_status = request.method.is_some_and(Method::is_get_or_head)
+        && handler::effective(request)?.as_deref() == Some("server-status");
     Ok(is_status.then(|| Rc::new(Page) as Rc<dyn Handler>))
 }
 
@@ -187,8 +187,8 @@ impl Handler for Page {
         "server-status"
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
-        NowOrLater::Now(respond(lookup).map_err(Stop::from))
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::Now(respond(request).map_err(Stop::from))
     }
 }
 

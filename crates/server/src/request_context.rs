@@ -12,7 +12,7 @@ use crate::metadata::Metadata;
 use crate::names::End;
 use crate::plan::Plan;
 use crate::question::Answers;
-use crate::request::Request;
+use crate::received_request::ReceivedRequest;
 use crate::request_state::RequestState;
 use crate::resolve::{LinkPolicy, Root};
 use crate::response::Field;
@@ -112,11 +112,11 @@ pub(crate) struct Original {
 }
 
 /// The request.
-pub(crate) struct Lookup<'a> {
+pub(crate) struct RequestContext<'a> {
     pub(crate) context: &'a Context,
     pub(crate) host: &'a Host,
     /// What the client sent; `RequestHeader` may have changed its fields.
-    pub(crate) request: Rc<Request>,
+    pub(crate) received: Rc<ReceivedRequest>,
     pub(crate) purpose: Purpose,
     /// The method; an error document is asked for with GET.
     pub(crate) method: Option<Method>,
@@ -186,18 +186,18 @@ pub(crate) struct Lookup<'a> {
     is_momentary: Cell<bool>,
 }
 
-impl<'a> Lookup<'a> {
+impl<'a> RequestContext<'a> {
     /// The request that a client sent.
-    pub(crate) fn new(context: &'a Context, host: &'a Host, request: Rc<Request>) -> Self {
-        let method = request.method();
+    pub(crate) fn new(context: &'a Context, host: &'a Host, received: Rc<ReceivedRequest>) -> Self {
+        let method = received.method();
         Self {
             context,
             host,
             purpose: Purpose::Main,
             method,
             path: Vec::new(),
-            query: request.query().map(<[u8]>::to_vec),
-            request,
+            query: received.query().map(<[u8]>::to_vec),
+            received,
             place: Place { root: host.root.clone(), below: Vec::new() },
             mapped: Mapped::default(),
             backend: None,
@@ -235,7 +235,7 @@ impl<'a> Lookup<'a> {
 
     /// A look-up of another URL path on behalf of this request (ap_sub_req_lookup_uri).
     pub(crate) fn sub(&self, path: Vec<u8>, query: Option<Vec<u8>>) -> Self {
-        let mut sub = Self::new(self.context, self.host, self.request.clone());
+        let mut sub = Self::new(self.context, self.host, self.received.clone());
         sub.purpose = Purpose::Sub;
         sub.method = Some(match self.method {
             Some(Method::Head) => Method::Head,
@@ -259,7 +259,7 @@ impl<'a> Lookup<'a> {
     /// (ap_internal_fast_redirect).
     pub(crate) fn adopt(&mut self, mut sub: Self) {
         // What `RequestHeader` did to the fields of a look-up is lost with it: it is still to come.
-        sub.request = self.request.clone();
+        sub.received = self.received.clone();
         sub.purpose = self.purpose;
         sub.method = self.method;
         sub.depth = self.depth;
@@ -292,7 +292,7 @@ impl<'a> Lookup<'a> {
         status: u16,
         method: Option<Method>,
     ) -> Self {
-        let mut next = Self::new(self.context, self.host, self.request.clone());
+        let mut next = Self::new(self.context, self.host, self.received.clone());
         next.purpose = Purpose::Redirected;
         next.method = method;
         (next.path, next.query) = (path, query);
@@ -343,26 +343,26 @@ impl<'a> Lookup<'a> {
 
     /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`).
     pub(crate) fn body(&self) -> BodyLength {
-        if self.is_error_document { BodyLength::None } else { self.request.body() }
+        if self.is_error_document { BodyLength::None } else { self.received.body() }
     }
 
     /// A field of the request; the answer depends on it.
     pub(crate) fn field(&self, name: &str) -> Option<&[u8]> {
         self.mark_personal();
-        self.request.field(name.as_bytes())
+        self.received.field(name.as_bytes())
     }
 
     /// The client's address, as mod_remoteip sees it; the answer depends on it.
     pub(crate) fn client(&self) -> IpAddr {
         self.mark_personal();
-        self.client_ip.unwrap_or_else(|| self.request.client.ip().to_canonical())
+        self.client_ip.unwrap_or_else(|| self.received.client.ip().to_canonical())
     }
 
     /// The client's name, if `HostnameLookups` or a rule for access had it looked up, else its
     /// address (ap_get_useragent_host with REMOTE_NAME).
     pub(crate) fn client_name(&self) -> String {
         let client = self.client();
-        let name = self.request.names.get(End::Client(client));
+        let name = self.received.names.get(End::Client(client));
         name.map_or_else(|| client.to_string(), |name| name.to_string())
     }
 

@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::{Rc, Weak};
 
 /// One request. The body stays on the connection until somebody wants it.
-pub(crate) struct Request {
+pub(crate) struct ReceivedRequest {
     head: OwnedHead,
     /// The head as it was sent, where the fields of this one are others: what the bytes on the
     /// connection mean is told by that one alone.
@@ -51,7 +51,7 @@ pub(crate) struct Request {
     pub(crate) spent: Rc<Spent>,
 }
 
-impl Request {
+impl ReceivedRequest {
     /// A request with this head, and what that means.
     pub(crate) fn new(
         head: OwnedHead,
@@ -193,7 +193,7 @@ impl Request {
     }
 }
 
-impl Fields for Request {
+impl Fields for ReceivedRequest {
     fn field(&self, name: &str) -> Option<&[u8]> {
         Self::field(self, name.as_bytes())
     }
