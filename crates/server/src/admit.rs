@@ -10,9 +10,35 @@ use crate::walk::Beside;
 use message::{Method, Status};
 use std::sync::Arc;
 
+/// Who the client is, as far as it was found out. A request that comes from another one, as a
+/// look-up or by an internal redirect, begins with what was known of that.
+#[derive(Clone, Default)]
+pub(crate) struct Authentication {
+    /// `r->user`
+    pub(crate) user: Option<Vec<u8>>,
+    /// `r->ap_auth_type`
+    pub(crate) auth_type: Option<&'static str>,
+    /// For what it was asked last who may see it.
+    judged: Option<Judged>,
+}
+
+impl Authentication {
+    /// Whether nobody has asked who the client is.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.user.is_none() && self.auth_type.is_none()
+    }
+
+    /// What was found out for `outer`, which this look-up is to replace, comes before what was
+    /// found out for the look-up.
+    pub(crate) fn inherit(&mut self, outer: &mut Self) {
+        self.user = outer.user.take().or(self.user.take());
+        self.auth_type = outer.auth_type.or(self.auth_type);
+    }
+}
+
 /// For what it was asked who may see it.
 #[derive(Clone)]
-pub(crate) struct Judged {
+struct Judged {
     settings: Arc<Settings>,
     folder: Vec<u8>,
 }
@@ -50,12 +76,13 @@ fn folder(request: &RequestContext<'_>) -> Vec<u8> {
 pub(crate) async fn admit(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     phase::run(&request.site().phases.guard, request).await?;
     // For the request that this one comes from.
-    if request.judged.as_ref().is_some_and(|judged| judged.covers(request)) {
+    if request.authentication.judged.as_ref().is_some_and(|judged| judged.covers(request)) {
         return Ok(());
     }
-    (request.user, request.auth_type) = (None, None);
+    let authentication = &mut request.authentication;
+    (authentication.user, authentication.auth_type) = (None, None);
     let outcome = judge(request).await;
-    request.judged = Some(Judged::new(request));
+    request.authentication.judged = Some(Judged::new(request));
     outcome
 }
 
@@ -97,7 +124,7 @@ async fn identify(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if phase::decide(&request.site().phases.identify, request).await? == Decision::Declined {
         return Err(undecided(request, "check user"));
     }
-    if request.user.is_some() {
+    if request.authentication.user.is_some() {
         return Ok(());
     }
     let uri = String::from_utf8_lossy(&request.path);

@@ -121,7 +121,7 @@ pub(crate) async fn refused(
     let mut request = Box::new(RequestContext::new(context, host, received.clone()));
     let Logged { path, query, env, notes, user, client, .. } = logged;
     (request.path, request.query, request.env, request.notes) = (path, query, env, notes);
-    (request.user, request.client_ip) = (user, client);
+    (request.authentication.user, request.client_ip) = (user, client);
     if let Some(settings) = settings {
         request.settings = settings;
     }
@@ -408,7 +408,7 @@ fn logged(
         received: (!Rc::ptr_eq(&request.received, received)).then_some(request.received),
         path: request.path,
         query: request.query,
-        user: request.user,
+        user: request.authentication.user,
         env: request.env,
         notes: request.notes,
         first: request.original,

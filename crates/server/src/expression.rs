@@ -280,7 +280,7 @@ impl Facts for Asked<'_, '_> {
             Variable::RemoteHost => text(request.client_name()),
             Variable::RemoteAddr => text(request.client().to_string()),
             Variable::RemoteIdent | Variable::RequestLogId | Variable::ConnLogId => None,
-            Variable::RemoteUser => request.user.as_deref().map(Cow::Borrowed),
+            Variable::RemoteUser => request.authentication.user.as_deref().map(Cow::Borrowed),
             Variable::ServerAdmin => host.server_admin.clone().and_then(text),
             Variable::ServerName => text(request.server_name()),
             Variable::ServerPort => text(request.server_port().to_string()),
@@ -294,7 +294,7 @@ impl Facts for Asked<'_, '_> {
                 Some(Cow::Owned(root.unwrap_or_else(|| document_root(request))))
             }
             Variable::ContextPrefix => Some(Cow::Borrowed(&request.mapped.prefix)),
-            Variable::AuthType => request.auth_type.and_then(text),
+            Variable::AuthType => request.authentication.auth_type.and_then(text),
             Variable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
             Variable::ContentType => match self.response {
                 Some(response) => response.content_type.clone().and_then(text),

@@ -6,7 +6,7 @@
 //! from host, path and method alone (whoever asks for more marks the request as personal, as does a
 //! `.htaccess` file that is looked for), and it holds for others that ask in the same way.
 
-use crate::admit::Judged;
+use crate::admit::Authentication;
 use crate::context::Context;
 use crate::handler::Handler;
 use crate::log::level::Level;
@@ -55,7 +55,7 @@ pub(crate) struct Plan {
     notes: Table,
     fields: Vec<Field>,
     always: Vec<Field>,
-    judged: Option<Judged>,
+    authentication: Authentication,
     /// What runs the script.
     pub(crate) answers: Rc<dyn Handler>,
     /// `Some(None)`: its variables are none that a template can have.
@@ -73,7 +73,7 @@ impl Plan {
             && request.path_info.is_empty()
             && request.query.as_deref() == received.query()
             && request.backend.is_none()
-            && (request.user.is_none() && request.auth_type.is_none())
+            && request.authentication.is_unknown()
             && (request.client_ip.is_none() && !request.is_momentary())
             && request.vary.borrow().is_empty()
             && !received.is_changed()
@@ -99,7 +99,7 @@ impl Plan {
             notes: request.notes.clone(),
             fields: request.fields.clone(),
             always: request.always.clone(),
-            judged: request.judged.clone(),
+            authentication: request.authentication.clone(),
             answers: handler.clone(),
             template: RefCell::default(),
             has_filters: OnceCell::new(),
@@ -127,7 +127,7 @@ impl Plan {
         request.notes = self.notes.clone();
         request.fields.clone_from(&self.fields);
         request.always.clone_from(&self.always);
-        request.judged.clone_from(&self.judged);
+        request.authentication = self.authentication.clone();
         request.plan = Some(self.clone());
         request.mark_personal();
         request

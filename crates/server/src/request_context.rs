@@ -5,7 +5,7 @@
 //! accessors here, which note that the answer is not the same for everybody.
 
 use crate::access_log;
-use crate::admit::Judged;
+use crate::admit::Authentication;
 use crate::context::Context;
 use crate::log::level::Level;
 use crate::metadata::Metadata;
@@ -154,8 +154,7 @@ pub(crate) struct RequestContext<'a> {
     pub(crate) notes: Table,
     /// Those of the request that this one replaced (`r->prev->notes`).
     pub(crate) notes_before: Table,
-    pub(crate) user: Option<Vec<u8>>,
-    pub(crate) auth_type: Option<&'static str>,
+    pub(crate) authentication: Authentication,
     /// Fields of a good response (`r->headers_out`) that were set before there was one.
     pub(crate) fields: Vec<Field>,
     /// Fields of every response (`r->err_headers_out`).
@@ -171,8 +170,6 @@ pub(crate) struct RequestContext<'a> {
     pub(crate) depth: u32,
     /// What has been waited for on behalf of this request.
     pub(crate) answers: Rc<RefCell<Answers>>,
-    /// For what it was asked last who may see it, of this request or of the one that it comes from.
-    pub(crate) judged: Option<Judged>,
     /// What answers was found out from nothing but host, path and method.
     pub(crate) may_be_planned: bool,
     /// What it was made of, if a request like it was there before.
@@ -214,8 +211,7 @@ impl<'a> RequestContext<'a> {
             env: Table::default(),
             notes: Table::default(),
             notes_before: Table::default(),
-            user: None,
-            auth_type: None,
+            authentication: Authentication::default(),
             fields: Vec::new(),
             always: Vec::new(),
             vary: RefCell::default(),
@@ -224,7 +220,6 @@ impl<'a> RequestContext<'a> {
             redirects: 0,
             depth: 0,
             answers: Rc::default(),
-            judged: None,
             may_be_planned: false,
             plan: None,
             is_error_document: false,
@@ -244,12 +239,10 @@ impl<'a> RequestContext<'a> {
         (sub.path, sub.query) = (path, query);
         sub.env = self.env.clone();
         sub.client_ip = self.client_ip;
-        sub.user.clone_from(&self.user);
-        sub.auth_type = self.auth_type;
+        sub.authentication.clone_from(&self.authentication);
         sub.original.clone_from(&self.original);
         (sub.redirects, sub.depth) = (self.redirects, self.depth + 1);
         sub.answers.clone_from(&self.answers);
-        sub.judged.clone_from(&self.judged);
         sub.is_error_document = self.is_error_document;
         sub.is_personal.set(self.is_personal.get());
         sub
@@ -263,8 +256,7 @@ impl<'a> RequestContext<'a> {
         sub.purpose = self.purpose;
         sub.method = self.method;
         sub.depth = self.depth;
-        sub.user = self.user.take().or(sub.user);
-        sub.auth_type = self.auth_type.or(sub.auth_type);
+        sub.authentication.inherit(&mut self.authentication);
         sub.negotiated.list_tag = self.negotiated.list_tag.take();
         sub.negotiated.no_cache &= self.negotiated.no_cache;
         // What is known of the URL belongs to the request (its request_config, which stays).
@@ -310,15 +302,13 @@ impl<'a> RequestContext<'a> {
             next.env.set("REDIRECT_QUERY_STRING", query.as_slice());
         }
         next.client_ip = self.client_ip;
-        next.user.clone_from(&self.user);
-        next.auth_type = self.auth_type;
+        next.authentication.clone_from(&self.authentication);
         next.always.clone_from(&self.always);
         next.notes_before.clone_from(&self.notes);
         next.negotiated.list_tag.clone_from(&self.negotiated.list_tag);
         next.negotiated.no_cache = self.negotiated.no_cache;
         next.redirects = self.redirects + 1;
         next.answers.clone_from(&self.answers);
-        next.judged.clone_from(&self.judged);
         next.is_error_document = self.is_error_document || status != 200;
         next.original = self.original.clone().or_else(|| {
             Some(Rc::new(Original {
@@ -327,7 +317,7 @@ impl<'a> RequestContext<'a> {
                 status,
                 filename: self.logged_filename(),
                 handler: None,
-                user: self.user.clone(),
+                user: self.authentication.user.clone(),
                 method: self.method,
                 env: self.env.clone(),
                 logs: access_log::chosen_before(self, status),

@@ -104,7 +104,7 @@ fn proof(request: &mut RequestContext<'_>) -> Result<Proof, Stop> {
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", text);
         return Err(failure.id(1615).at_error().recurring("AuthName").into());
     };
-    request.auth_type = Some("Basic");
+    request.authentication.auth_type = Some("Basic");
     let (user, password) = credentials(request)?;
     let proof = match SETTINGS.of(&request.settings).uses_digest {
         Some(true) => {
@@ -114,14 +114,15 @@ fn proof(request: &mut RequestContext<'_>) -> Result<Proof, Stop> {
         _ => Proof::Password(password),
     };
     // The log names whoever it claims to be.
-    request.user = Some(user);
+    request.authentication.user = Some(user);
     Ok(proof)
 }
 
 /// What follows from what the providers say.
 fn decide(request: &RequestContext<'_>, verdict: Verdict) -> Result<Decision, Stop> {
     let is_authoritative = SETTINGS.of(&request.settings).is_authoritative.unwrap_or(true);
-    let user = || String::from_utf8_lossy(request.user.as_deref().unwrap_or_default());
+    let user =
+        || String::from_utf8_lossy(request.authentication.user.as_deref().unwrap_or_default());
     match verdict {
         Verdict::Granted => Ok(Decision::Accepted),
         Verdict::UserNotFound | Verdict::Error if !is_authoritative => Ok(Decision::Declined),
@@ -195,7 +196,7 @@ fn ask<'l>(request: &'l RequestContext<'_>, proof: Proof) -> Waiting<'l, Verdict
         request.log_recurring(Level::Error, "auth_basic", Some(1616), text);
         return NowOrLater::Now(Ok(Verdict::Error));
     }
-    let user = request.user.as_deref().unwrap_or_default();
+    let user = request.authentication.user.as_deref().unwrap_or_default();
     let default = providers.is_none().then_some(None);
     let named = providers.into_iter().flat_map(|all| all.iter());
     let files = named.map(|provider| provider.user_file.as_ref()).chain(default);

@@ -66,7 +66,9 @@ pub(crate) fn check_group<'l>(
     file: Option<&'l Arc<PathBuf>>,
     text: &'l Text,
 ) -> Waiting<'l, Verdict> {
-    let Some(user) = &request.user else { return NowOrLater::Now(Ok(Verdict::DeniedNoUser)) };
+    let Some(user) = &request.authentication.user else {
+        return NowOrLater::Now(Ok(Verdict::DeniedNoUser));
+    };
     let ids = Ids { unset: 1664, unreadable: 1665, unknown: (1666, Level::Info) };
     groups_of(request, file, user, ids).map(|groups| {
         let Some(groups) = groups? else { return Ok(Verdict::Denied) };
@@ -87,7 +89,9 @@ pub(crate) fn check_file_group<'l>(
     request: &'l RequestContext<'_>,
     file: Option<&'l Arc<PathBuf>>,
 ) -> Waiting<'l, Verdict> {
-    let Some(user) = &request.user else { return NowOrLater::Now(Ok(Verdict::DeniedNoUser)) };
+    let Some(user) = &request.authentication.user else {
+        return NowOrLater::Now(Ok(Verdict::DeniedNoUser));
+    };
     let ids = Ids { unset: 1668, unreadable: 1669, unknown: (1670, Level::Error) };
     groups_of(request, file, user, ids).map(|groups| {
         let Some(groups) = groups? else { return Ok(Verdict::Denied) };

@@ -12,7 +12,7 @@ pub(crate) static MODULE: Module =
 
 /// `Require file-owner`
 pub(crate) fn check(request: &RequestContext<'_>) -> Verdict {
-    let Some(user) = &request.user else { return Verdict::DeniedNoUser };
+    let Some(user) = &request.authentication.user else { return Verdict::DeniedNoUser };
     let Some(status) = request.status else {
         return deny(request, 1634, &format!("could not stat file {}", request.display_path()));
     };
@@ -44,7 +44,7 @@ pub(crate) fn file_group(request: &RequestContext<'_>) -> Option<String> {
 }
 
 fn deny(request: &RequestContext<'_>, id: u32, reason: &str) -> Verdict {
-    let user = request.user.as_deref().unwrap_or_default();
+    let user = request.authentication.user.as_deref().unwrap_or_default();
     let text = format!(
         "Authorization of user {} to access {} failed, reason: {reason}",
         String::from_utf8_lossy(user),

@@ -12,7 +12,7 @@ pub(crate) static MODULE: Module =
 
 /// `Require user`
 pub(crate) fn check(request: &RequestContext<'_>, text: &Text) -> Verdict {
-    let Some(user) = &request.user else { return Verdict::DeniedNoUser };
+    let Some(user) = &request.authentication.user else { return Verdict::DeniedNoUser };
     let what = "authz_user authorize: require user";
     let Some(names) = words(request, text, "authz_user", 2594, what) else {
         return Verdict::Denied;

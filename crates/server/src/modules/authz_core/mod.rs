@@ -97,7 +97,7 @@ fn refuse(request: &RequestContext<'_>, after_authn: bool, denied: Verdict) -> S
         let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
         return failure.id(1630).at_error().into();
     }
-    let user = String::from_utf8_lossy(request.user.as_deref().unwrap_or_default());
+    let user = String::from_utf8_lossy(request.authentication.user.as_deref().unwrap_or_default());
     let text = format!("user {user}: authorization failure for \"{uri}\": ");
     if SETTINGS.of(&request.settings).forbids == Some(true) {
         let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
@@ -109,7 +109,7 @@ fn refuse(request: &RequestContext<'_>, after_authn: bool, denied: Verdict) -> S
 /// Another user might be let in: the client may try again.
 fn unauthorized(request: &RequestContext<'_>, id: u32, text: String) -> Stop {
     let failure = Failure::new(Status::UNAUTHORIZED, "authz_core", text).id(id).at_error();
-    match request.user {
+    match request.authentication.user {
         Some(_) => auth_basic::challenge(request, failure).into(),
         None => failure.into(),
     }

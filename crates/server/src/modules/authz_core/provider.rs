@@ -175,7 +175,7 @@ impl Provider {
             Self::ForwardDns(text) => return authz_host::check_forward_dns(request, text),
             Self::Local => Verdict::granted(authz_host::is_local(request)),
             Self::User(text) => authz_user::check(request, text),
-            Self::ValidUser if request.user.is_none() => Verdict::DeniedNoUser,
+            Self::ValidUser if request.authentication.user.is_none() => Verdict::DeniedNoUser,
             Self::ValidUser => Verdict::Granted,
             Self::Group(text) => return authz_groupfile::check_group(request, group_file, text),
             Self::FileGroup => return authz_groupfile::check_file_group(request, group_file),
