@@ -3,8 +3,9 @@
 
 use crate::failure::Failure;
 use crate::log::level::Level;
+use crate::mapping::Place;
 use crate::phase::{self, Decision, Stop};
-use crate::request_context::{Place, RequestContext};
+use crate::request_context::RequestContext;
 use crate::site::settings::Settings;
 use crate::walk::Beside;
 use message::{Method, Status};
@@ -53,7 +54,7 @@ impl Judged {
     /// requests was laid over them. So the index of a folder is not asked about again, and the
     /// document of `ErrorDocument 401` needs no password.
     fn covers(&self, request: &RequestContext<'_>) -> bool {
-        let folder_alone = request.folder_layers.as_ref().map(|layers| &layers.settings);
+        let folder_alone = request.mapping.folder_layers.as_ref().map(|layers| &layers.settings);
         Arc::ptr_eq(&self.settings, &request.settings)
             && folder_alone.is_some_and(|alone| Arc::ptr_eq(alone, &request.settings))
             && self.folder == folder(request)
@@ -62,7 +63,7 @@ impl Judged {
 
 /// The folder that a place is, or is in.
 fn folder(request: &RequestContext<'_>) -> Vec<u8> {
-    let mut path = request.place.path();
+    let mut path = request.mapping.place.path();
     if !request.is_folder() {
         path.truncate(path.iter().rposition(|byte| *byte == b'/').unwrap_or(0));
     }
@@ -154,8 +155,8 @@ pub(crate) async fn would_admit(request: &RequestContext<'_>, beside: &Beside) -
     }
     let mut sub = request.sub(url.clone(), None);
     sub.settings = settings.clone();
-    sub.folder_layers.clone_from(&request.folder_layers);
-    sub.place = Place { root: request.place.root.clone(), below: below.clone() };
+    sub.mapping.folder_layers.clone_from(&request.mapping.folder_layers);
+    sub.mapping.place = Place { root: request.mapping.place.root.clone(), below: below.clone() };
     let outcome = admit(&mut sub).await;
     if sub.is_personal() {
         request.mark_personal();

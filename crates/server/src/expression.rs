@@ -285,15 +285,15 @@ impl Facts for Asked<'_, '_> {
             Variable::ServerName => text(request.server_name()),
             Variable::ServerPort => text(request.server_port().to_string()),
             Variable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
-            Variable::PathInfo => Some(Cow::Borrowed(&request.path_info)),
+            Variable::PathInfo => Some(Cow::Borrowed(&request.mapping.path_info)),
             Variable::QueryString => request.query.as_deref().map(Cow::Borrowed),
             Variable::IsSubreq => text((request.purpose == Purpose::Sub).to_string()),
             Variable::DocumentRoot => Some(Cow::Owned(document_root(request))),
             Variable::ContextDocumentRoot => {
-                let root = request.mapped.context_root.clone();
+                let root = request.mapping.context_info.context_root.clone();
                 Some(Cow::Owned(root.unwrap_or_else(|| document_root(request))))
             }
-            Variable::ContextPrefix => Some(Cow::Borrowed(&request.mapped.prefix)),
+            Variable::ContextPrefix => Some(Cow::Borrowed(&request.mapping.context_info.prefix)),
             Variable::AuthType => request.authentication.auth_type.and_then(text),
             Variable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
             Variable::ContentType => match self.response {
@@ -430,14 +430,15 @@ pub(crate) fn method(request: &RequestContext<'_>) -> Cow<'static, [u8]> {
 
 /// The document root of a request (core.c, ap_document_root).
 pub(crate) fn document_root(request: &RequestContext<'_>) -> Vec<u8> {
-    let own = request.mapped.document_root.clone();
+    let own = request.mapping.context_info.document_root.clone();
     own.unwrap_or_else(|| request.host.root.path_bytes().to_vec())
 }
 
 /// The name of the user or the group that owns the file.
 fn owner(request: &RequestContext<'_>, variable: Variable) -> Option<Cow<'static, [u8]>> {
     // A handler may have taken the file, or had no need to open it.
-    let status = request.found.as_ref().map(|entry| entry.status).ok().or(request.status)?;
+    let status =
+        request.found.as_ref().map(|entry| entry.status).ok().or(request.mapping.status)?;
     match variable {
         Variable::ScriptUser => text(runtime::process::user_by_id(status.uid)?.name),
         _ => None,

@@ -87,7 +87,7 @@ pub(crate) fn configured<'l>(
             return Ok(Some(Cow::Owned(name.to_owned())));
         }
     }
-    Ok(request.mapped.handler.map(Cow::Borrowed))
+    Ok(request.mapping.context_info.handler.map(Cow::Borrowed))
 }
 
 /// The handler that answers: the configured one, else the media type without its parameters stands

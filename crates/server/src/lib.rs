@@ -33,6 +33,7 @@ mod input_filter;
 mod key_number;
 mod large_future;
 mod log;
+mod mapping;
 mod metadata;
 mod module;
 mod module_list;

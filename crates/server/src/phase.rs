@@ -7,9 +7,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::input_filter::ChooseInput;
+use crate::mapping::Place;
 use crate::metadata::Naming;
 use crate::question;
-use crate::request_context::{Place, Purpose, RequestContext};
+use crate::request_context::{Purpose, RequestContext};
 use crate::response::Response;
 use crate::server::Server;
 use crate::site::host::Host;
@@ -168,7 +169,7 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
     if request.host.sections.has_locations() {
         walk::locations_only(request).await?;
     }
-    request.place = match first(&request.site().phases.translate, request).await? {
+    request.mapping.place = match first(&request.site().phases.translate, request).await? {
         Some(place) => place,
         None => document_root(request),
     };
@@ -224,7 +225,7 @@ async fn first<T>(
 /// a folder is given to the system as it is. Under `MergeSlashes Off` it may have doubled slashes,
 /// which hide nothing from the sections for folders (ap_directory_walk of request.c).
 fn check_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    let below = &mut request.place.below;
+    let below = &mut request.mapping.place.below;
     let leads_away = |part: &[u8]| part == b".." || part.contains(&0);
     let is_refused = below.split(|byte| *byte == b'/').any(leads_away);
     let mut parts = below.strip_suffix(b"/").unwrap_or(below).split(|byte| *byte == b'/');
@@ -326,7 +327,7 @@ pub(crate) async fn look_up_beside<'a>(
     name: &[u8],
     query: Option<Vec<u8>>,
 ) -> Result<RequestContext<'a>, Stop> {
-    look_up_in_folder(request, name, query, &request.path_info).await
+    look_up_in_folder(request, name, query, &request.mapping.path_info).await
 }
 
 /// The same without what follows the file in the URL path (ap_sub_req_lookup_file).
@@ -348,12 +349,13 @@ async fn look_up_in_folder<'a>(
         let end = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
         path[..end].to_vec()
     };
-    let url = request.path.strip_suffix(request.path_info.as_slice()).unwrap_or(&request.path);
+    let url =
+        request.path.strip_suffix(request.mapping.path_info.as_slice()).unwrap_or(&request.path);
     let path = [&folder(url), name, path_info].concat();
-    let mut below = folder(&request.place.below);
+    let mut below = folder(&request.mapping.place.below);
     below.extend_from_slice(name);
     let mut sub = request.sub(path, query);
-    sub.place.below = below;
+    sub.mapping.place.below = below;
     look_up_at(request, sub, path_info).await
 }
 
@@ -364,12 +366,12 @@ pub(crate) async fn look_up_at<'a>(
     path_info: &[u8],
 ) -> Result<RequestContext<'a>, Stop> {
     check_depth(&sub)?;
-    sub.place.root = request.place.root.clone();
-    sub.mapped = request.mapped.clone();
+    sub.mapping.place.root = request.mapping.place.root.clone();
+    sub.mapping.context_info = request.mapping.context_info.clone();
     check_place(&mut sub)?;
     walk::walk(&mut sub).await?;
-    if sub.path_info.is_empty() {
-        sub.path_info = path_info.to_vec();
+    if sub.mapping.path_info.is_empty() {
+        sub.mapping.path_info = path_info.to_vec();
     }
     after_walk(&mut sub).await?;
     Ok(sub)
@@ -414,7 +416,7 @@ pub(crate) fn open_failure(request: &RequestContext<'_>, errno: Errno) -> Failur
 /// Which permission is missing: to go somewhere (request.c, ap_directory_walk), to list a folder
 /// (mod_autoindex.c, index_directory) or to read a file (core.c, default_handler).
 fn denied(request: &RequestContext<'_>, path: &str) -> Failure {
-    let whole = request.place.path();
+    let whole = request.mapping.place.path();
     let status = |path: &[u8]| file::status_at(file::CURRENT_FOLDER, path);
     let (module, id, text) = match status(&whole).map(|status| status.kind) {
         Err(_) => {

@@ -10,19 +10,17 @@ use crate::admit::Authentication;
 use crate::context::Context;
 use crate::handler::Handler;
 use crate::log::level::Level;
+use crate::mapping::Mapping;
 use crate::names;
 use crate::prepared;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::{Mapped, Negotiated, Place, Purpose, RequestContext};
-use crate::resolve::LinkPolicy;
+use crate::request_context::{Negotiated, Purpose, RequestContext};
 use crate::response::Field;
 use crate::script::template::Template;
 use crate::site::host::Host;
-use crate::site::locate::Layers;
 use crate::site::settings::Settings;
 use crate::table::Table;
 use message::{Framing, Method, Target};
-use runtime::file::Status;
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -42,12 +40,8 @@ const METHODS: [Method; 3] = [Method::Get, Method::Head, Method::Post];
 /// What was found out before the script ran, as it stands in a [`RequestContext`].
 pub(crate) struct Plan {
     path: Vec<u8>,
-    place: Place,
-    mapped: Mapped,
-    status: Option<Status>,
-    links: Option<LinkPolicy>,
+    mapping: Mapping,
     pub(crate) settings: Arc<Settings>,
-    folder_layers: Option<Layers>,
     handler: Option<Cow<'static, str>>,
     content_type: Option<String>,
     negotiated: Negotiated,
@@ -70,7 +64,7 @@ impl Plan {
         let received = &request.received;
         let is_plain = request.may_be_planned
             && request.purpose == Purpose::Main
-            && request.path_info.is_empty()
+            && request.mapping.path_info.is_empty()
             && request.query.as_deref() == received.query()
             && request.backend.is_none()
             && request.authentication.is_unknown()
@@ -86,12 +80,8 @@ impl Plan {
         }
         Some(Self {
             path: request.path.clone(),
-            place: request.place.clone(),
-            mapped: request.mapped.clone(),
-            status: request.status,
-            links: request.links,
+            mapping: request.mapping.clone(),
             settings: request.settings.clone(),
-            folder_layers: request.folder_layers.clone(),
             handler: request.handler.clone(),
             content_type: request.content_type.clone(),
             negotiated: request.negotiated.clone(),
@@ -115,11 +105,8 @@ impl Plan {
     ) -> RequestContext<'a> {
         let mut request = RequestContext::new(context, host, received);
         request.path.clone_from(&self.path);
-        request.place = self.place.clone();
-        request.mapped = self.mapped.clone();
-        (request.status, request.links) = (self.status, self.links);
+        request.mapping = self.mapping.clone();
         request.settings = self.settings.clone();
-        request.folder_layers.clone_from(&self.folder_layers);
         request.handler.clone_from(&self.handler);
         request.content_type.clone_from(&self.content_type);
         request.negotiated.clone_from(&self.negotiated);

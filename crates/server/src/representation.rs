@@ -2,8 +2,9 @@
 
 use crate::accounting::{self, Spent};
 use crate::content_digest;
+use crate::mapping::Entry;
 use crate::phase::{self, Stop};
-use crate::request_context::{Entry, RequestContext};
+use crate::request_context::RequestContext;
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::response::Field;
 use crate::site::core::FileEtag;

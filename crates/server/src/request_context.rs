@@ -8,70 +8,25 @@ use crate::access_log;
 use crate::admit::Authentication;
 use crate::context::Context;
 use crate::log::level::Level;
+use crate::mapping::{ContextInfo, Entry, Mapping};
 use crate::metadata::Metadata;
 use crate::names::End;
 use crate::plan::Plan;
 use crate::question::Answers;
 use crate::received_request::ReceivedRequest;
 use crate::request_state::RequestState;
-use crate::resolve::{LinkPolicy, Root};
 use crate::response::Field;
 use crate::site::Site;
 use crate::site::host::Host;
-use crate::site::locate::Layers;
 use crate::site::settings::Settings;
 use crate::table::Table;
 use message::{BodyLength, Method};
-use runtime::file::{Errno, Kind, Status};
+use runtime::file::{Errno, Kind};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::fs::File;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// A folder that is open, and a path below it without a leading slash.
-#[derive(Clone)]
-pub(crate) struct Place {
-    pub(crate) root: Arc<Root>,
-    pub(crate) below: Vec<u8>,
-}
-
-impl Place {
-    /// The full file name (`r->filename`).
-    pub(crate) fn path(&self) -> Vec<u8> {
-        let mut path = self.root.path_bytes().to_vec();
-        if !self.below.is_empty() {
-            if path.last() != Some(&b'/') {
-                path.push(b'/');
-            }
-            path.extend_from_slice(&self.below);
-        }
-        path
-    }
-}
-
-/// What the place holds.
-pub(crate) struct Entry {
-    /// Open for reading.
-    pub(crate) file: File,
-    pub(crate) status: Status,
-}
-
-/// How the URL came to its place, as far as modules told it (ap_set_context_info and
-/// ap_set_document_root of core.c).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Mapped {
-    /// `CONTEXT_PREFIX`: the part of the URL path that a line such as `Alias` covers.
-    pub(crate) prefix: Vec<u8>,
-    /// `CONTEXT_DOCUMENT_ROOT`: what that part leads to, if not to the document root.
-    pub(crate) context_root: Option<Vec<u8>>,
-    /// `DOCUMENT_ROOT`, where it is one of this request alone.
-    pub(crate) document_root: Option<Vec<u8>>,
-    /// The handler of a `ScriptAlias` (the note `alias-forced-type`); one that is configured for
-    /// the file comes before it.
-    pub(crate) handler: Option<&'static str>,
-}
 
 /// What negotiation found out about the file that it chose.
 #[derive(Clone, Default)]
@@ -123,24 +78,13 @@ pub(crate) struct RequestContext<'a> {
     /// Decoded and normal URL path (`r->uri`).
     pub(crate) path: Vec<u8>,
     pub(crate) query: Option<Vec<u8>>,
-    /// The file system path that the URL was mapped to (`r->filename`).
-    pub(crate) place: Place,
-    pub(crate) mapped: Mapped,
+    pub(crate) mapping: Mapping,
     /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins
     /// with `proxy:`).
     pub(crate) backend: Option<Vec<u8>>,
-    /// What of the URL is left behind a file (`r->path_info`).
-    pub(crate) path_info: Vec<u8>,
-    /// What is there (`r->finfo`), or why it cannot be opened.
+    /// What is there, until a handler takes it, or why it cannot be opened.
     pub(crate) found: Result<Entry, Errno>,
-    /// The same after a handler has taken what was there, and where this process may not read it
-    /// (`r->finfo`).
-    pub(crate) status: Option<Status>,
-    /// How links on the way are treated, if alike in all folders.
-    pub(crate) links: Option<LinkPolicy>,
     pub(crate) settings: Arc<Settings>,
-    /// Settings of the folder alone, before Files, Location and If.
-    pub(crate) folder_layers: Option<Layers>,
     /// `r->handler`, where a module chose one during the look-up.
     pub(crate) handler: Option<Cow<'static, str>>,
     /// `r->content_type`, where a module other than mime chose one.
@@ -195,15 +139,10 @@ impl<'a> RequestContext<'a> {
             path: Vec::new(),
             query: received.query().map(<[u8]>::to_vec),
             received,
-            place: Place { root: host.root.clone(), below: Vec::new() },
-            mapped: Mapped::default(),
+            mapping: Mapping::to_root(host.root.clone()),
             backend: None,
-            path_info: Vec::new(),
             found: Err(Errno::NOENT),
-            status: None,
-            links: None,
             settings: host.sections.base.clone(),
-            folder_layers: None,
             handler: None,
             content_type: None,
             negotiated: Negotiated::default(),
@@ -260,8 +199,9 @@ impl<'a> RequestContext<'a> {
         sub.negotiated.list_tag = self.negotiated.list_tag.take();
         sub.negotiated.no_cache &= self.negotiated.no_cache;
         // What is known of the URL belongs to the request (its request_config, which stays).
-        let handler = sub.mapped.handler;
-        sub.mapped = Mapped { handler, ..std::mem::take(&mut self.mapped) };
+        let handler = sub.mapping.context_info.handler;
+        let context_info = std::mem::take(&mut self.mapping.context_info);
+        sub.mapping.context_info = ContextInfo { handler, ..context_info };
         let mut notes = std::mem::take(&mut self.notes);
         sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.notes = notes;
@@ -378,7 +318,7 @@ impl<'a> RequestContext<'a> {
 
     /// What the URL was mapped to (`r->filename`).
     pub(crate) fn filename(&self) -> Vec<u8> {
-        self.backend_filename().unwrap_or_else(|| self.place.path())
+        self.backend_filename().unwrap_or_else(|| self.mapping.place.path())
     }
 
     /// What httpd calls the file of a request that goes to a backend.
@@ -396,8 +336,10 @@ impl<'a> RequestContext<'a> {
         if let Some(filename) = self.backend_filename() {
             return filename;
         }
-        if !self.place.below.is_empty() || !Arc::ptr_eq(&self.place.root, &self.host.root) {
-            return self.place.path();
+        if !self.mapping.place.below.is_empty()
+            || !Arc::ptr_eq(&self.mapping.place.root, &self.host.root)
+        {
+            return self.mapping.place.path();
         }
         match self.path.as_slice() {
             b"/" => [self.host.root.path_bytes(), b"/"].concat(),
@@ -409,8 +351,9 @@ impl<'a> RequestContext<'a> {
     /// The last component of the file path; empty for a folder with its slash.
     pub(crate) fn file_name(&self) -> &[u8] {
         // An alias may name the folder itself, and a URL it without its slash.
-        let is_root = self.place.below.is_empty() && !self.path.ends_with(b"/");
-        let path = if is_root { self.place.root.path_bytes() } else { &self.place.below };
+        let is_root = self.mapping.place.below.is_empty() && !self.path.ends_with(b"/");
+        let path =
+            if is_root { self.mapping.place.root.path_bytes() } else { &self.mapping.place.below };
         path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
     }
 
@@ -420,8 +363,8 @@ impl<'a> RequestContext<'a> {
             let naming = self.site().phases.naming;
             naming.is_some_and(|naming| (naming.uses_path_info)(&self.settings))
         };
-        if !self.path_info.is_empty() && uses_path_info() {
-            return self.path_info.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if !self.mapping.path_info.is_empty() && uses_path_info() {
+            return self.mapping.path_info.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         }
         self.file_name()
     }
@@ -435,7 +378,7 @@ impl<'a> RequestContext<'a> {
 
     /// What is there, whether this process may read it or not.
     pub(crate) fn kind(&self) -> Option<Kind> {
-        self.status.map(|status| status.kind)
+        self.mapping.kind()
     }
 
     /// Whether it is a folder.

@@ -3,9 +3,10 @@
 
 use crate::failure::Failure;
 use crate::large_future::boxed;
+use crate::mapping::Entry;
 use crate::names;
 use crate::phase::{self, Stop};
-use crate::request_context::{Entry, RequestContext};
+use crate::request_context::RequestContext;
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::site::builder::Overrides;
 use crate::site::condition;
@@ -41,8 +42,8 @@ fn backend(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     let mut layers = request.host.sections.start();
     request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);
     request.found = Err(Errno::INVAL);
-    request.path_info.clear();
-    request.folder_layers = Some(layers.clone());
+    request.mapping.path_info.clear();
+    request.mapping.folder_layers = Some(layers.clone());
     finish(request, layers, matching)
 }
 
@@ -71,23 +72,23 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
         request.settings = request.host.sections.base.clone();
         return Err(phase::open_failure(request, *errno).into());
     }
-    request.links = trail.uniform;
+    request.mapping.links = trail.uniform;
     if trail.asked_htaccess {
         request.mark_personal(); // another file than the one that is sent decides
     }
     let sections = trail.sections;
     let Found { path, seen, path_info } = found;
-    let root_len = request.place.path().len() - request.place.below.len();
-    request.place.below.truncate(path.len().saturating_sub(root_len));
-    request.path_info = path_info;
-    request.status = seen.status;
+    let root_len = request.mapping.place.path().len() - request.mapping.place.below.len();
+    request.mapping.place.below.truncate(path.len().saturating_sub(root_len));
+    request.mapping.path_info = path_info;
+    request.mapping.status = seen.status;
     request.found = seen.at;
     let mut layers = request.host.sections.start();
     request.context.merged.lay(&request.host.sections, &mut layers, &sections);
     let mut matching = Matching::default();
     directory_matches(request, &path, &mut matching).map_err(|_| limit(request))?;
     request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);
-    request.folder_layers = Some(layers.clone());
+    request.mapping.folder_layers = Some(layers.clone());
     finish(request, layers, matching)
 }
 
@@ -111,9 +112,9 @@ async fn reading<T>(
 /// Whether a request comes as far as the folder that ends at `end` of its path: what stands in the
 /// way of that comes before what is wrong with its `.htaccess` file.
 async fn is_reached(request: &RequestContext<'_>, end: usize) -> bool {
-    let start = request.place.path().len() - request.place.below.len();
+    let start = request.mapping.place.path().len() - request.mapping.place.below.len();
     let Some(length) = end.checked_sub(start).filter(|length| *length > 0) else { return true };
-    let below = &request.place.below[..length];
+    let below = &request.mapping.place.below[..length];
     let trail = RefCell::new(Trail::new(request));
     let look = |trail: &RefCell<Trail>| resolved(request, trail, below, resolve::status_of).is_ok();
     reading(request, &trail, look).await
@@ -146,7 +147,7 @@ pub(crate) const FEW_NAMES: usize = 1000;
 
 /// The folder that the file of a request is in, or should be in.
 pub(crate) async fn folder(request: &RequestContext<'_>) -> Result<Entry, Errno> {
-    let below = &request.place.below;
+    let below = &request.mapping.place.below;
     let end = below.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
     let trail = RefCell::new(Trail::new(request));
     reading(request, &trail, |trail| open(request, trail, &below[..end])).await
@@ -185,10 +186,10 @@ pub(crate) async fn beside(request: &RequestContext<'_>, name: &[u8]) -> Result<
         let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
         [folder, slash, name].concat()
     };
-    let (below, url) = (joined(&request.place.below), joined(&request.path));
-    let path = joined(&request.place.path());
+    let (below, url) = (joined(&request.mapping.place.below), joined(&request.path));
+    let path = joined(&request.mapping.place.path());
     let sections = &request.host.sections;
-    let mut layers = request.folder_layers.clone().unwrap_or_else(|| sections.start());
+    let mut layers = request.mapping.folder_layers.clone().unwrap_or_else(|| sections.start());
     let merged = &request.context.merged;
     let mut own: Vec<Arc<Section>> = sections.of_folder(&path).cloned().collect();
     own.extend(htaccess_of(request, &layers.settings, &own, &path).await?);
@@ -286,7 +287,7 @@ impl Trail {
     fn new(request: &RequestContext<'_>) -> Self {
         let sections = &request.host.sections;
         Self {
-            path: request.place.path(),
+            path: request.mapping.place.path(),
             done: 0,
             sections: Vec::new(),
             links: vec![(0, sections.base_links())],
@@ -414,8 +415,8 @@ impl Seen {
 
 /// Open the longest part of the path that is there.
 fn find(request: &RequestContext<'_>, trail: &RefCell<Trail>) -> Found {
-    let path = request.place.path();
-    let below = &request.place.below;
+    let path = request.mapping.place.path();
+    let below = &request.mapping.place.below;
     let start = path.len() - below.len();
     let seen = Seen::new(request, trail, below);
     if !seen.is_missing() || below.is_empty() {
@@ -469,9 +470,9 @@ fn resolved<T>(
     below: &[u8],
     resolve: impl FnOnce(BorrowedFd<'_>, &[u8], &Policies<'_>) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
-    let root = request.place.root.descriptor(request.context.now_s())?;
+    let root = request.mapping.place.root.descriptor(request.context.now_s())?;
     let sections = &request.host.sections;
-    let start = request.place.path().len() - request.place.below.len();
+    let start = request.mapping.place.path().len() - request.mapping.place.below.len();
     let at = |depth: usize| {
         let mut trail = trail.borrow_mut();
         let end = match depth {

@@ -97,9 +97,9 @@ async fn as_it_is(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Hand
         return Err(phase::internal(request, &location));
     }
     let origin = Origin {
-        root: request.place.root.clone(),
-        below: request.place.below.clone(),
-        links: request.links,
+        root: request.mapping.place.root.clone(),
+        below: request.mapping.place.below.clone(),
+        links: request.mapping.links,
     };
     let source = Rc::new(Representation::new(entry, request, origin).await?);
     let response = respond(request, head, body, source);

@@ -13,7 +13,7 @@ pub(crate) static MODULE: Module =
 /// `Require file-owner`
 pub(crate) fn check(request: &RequestContext<'_>) -> Verdict {
     let Some(user) = &request.authentication.user else { return Verdict::DeniedNoUser };
-    let Some(status) = request.status else {
+    let Some(status) = request.mapping.status else {
         return deny(request, 1634, &format!("could not stat file {}", request.display_path()));
     };
     let Some(owner) = process::user_by_id(status.uid) else {
@@ -32,7 +32,7 @@ pub(crate) fn file_group(request: &RequestContext<'_>) -> Option<String> {
     if !request.site().language.has_module(MODULE.table.name) {
         return None;
     }
-    let Some(status) = request.status else {
+    let Some(status) = request.mapping.status else {
         deny(request, 1639, &format!("could not stat file {}", request.display_path()));
         return None;
     };

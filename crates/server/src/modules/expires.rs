@@ -210,7 +210,7 @@ pub(crate) fn finish(
     }
     let Some(code) = expires.code(response.content_type.as_deref()) else { return Ok(()) };
     let now_us = request.received.start_us;
-    let base_us = match (code.base, request.status.map(|status| status.modified_us())) {
+    let base_us = match (code.base, request.mapping.status.map(|status| status.modified_us())) {
         (Base::Access, _) => now_us,
         (Base::Modification, Some(modified_us)) => modified_us,
         (Base::Modification, None) => return Ok(()),

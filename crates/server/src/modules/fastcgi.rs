@@ -213,7 +213,7 @@ fn server(request: &RequestContext<'_>) -> Option<Arc<Server>> {
     if servers.is_empty() {
         return None;
     }
-    let path = request.place.path();
+    let path = request.mapping.place.path();
     servers.iter().find(|server| server.name.as_os_str().as_bytes() == path).cloned()
 }
 

@@ -44,7 +44,7 @@ async fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handl
     }
     let is_served = request.method != Some(Method::Options);
     if is_served && phase::is_regular(request) && !takes_path_info(request) {
-        let more = String::from_utf8_lossy(&request.path_info);
+        let more = String::from_utf8_lossy(&request.mapping.path_info);
         let text = format!("File does not exist: {}{more}", request.display_path());
         return Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into());
     }
@@ -63,16 +63,17 @@ async fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handl
         }
     }
     let origin = Origin {
-        root: request.place.root.clone(),
-        below: request.place.below.clone(),
-        links: request.links,
+        root: request.mapping.place.root.clone(),
+        below: request.mapping.place.below.clone(),
+        links: request.mapping.links,
     };
     Ok(Some(Rc::new(Representation::new(entry, request, origin).await?)))
 }
 
 /// Whether a file answers for what stands behind it in the URL.
 fn takes_path_info(request: &RequestContext<'_>) -> bool {
-    request.path_info.is_empty() || request.settings.core.accept_path_info() == PathInfo::Accept
+    request.mapping.path_info.is_empty()
+        || request.settings.core.accept_path_info() == PathInfo::Accept
 }
 
 /// Whether the content of a file that is there would be sent, as far as method and URL go.

@@ -309,7 +309,7 @@ async fn correct(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let Ok(folder) = walk::folder(request).await else { return Ok(()) };
     let received = request.received.clone();
     let (path, path_info, query) =
-        (request.path.clone(), request.path_info.clone(), request.query.clone());
+        (request.path.clone(), request.mapping.path_info.clone(), request.query.clone());
     let wrong = request.file_name().to_vec();
     let asked = Asked {
         path: &path,
@@ -353,7 +353,7 @@ async fn in_folder(
         Err(errno) => Ok(Err(errno)),
         Ok(Some(names)) => Ok(Ok(named(wrong, &names))),
         Ok(None) => {
-            let about = ("speling", request.place.path());
+            let about = ("speling", request.mapping.place.path());
             let wrong = wrong.to_vec();
             let work = move || file::names(&folder).map(|names| named(&wrong, &names));
             Ok((*question::elsewhere::<Names>(request, &about, work).await?).clone())

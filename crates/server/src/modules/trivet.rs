@@ -73,7 +73,7 @@ impl Settings {
 /// Refuse paths that hold a hidden name.
 pub(crate) fn access(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let settings = SETTINGS.of(&request.settings);
-    if settings.hides(&request.path) || settings.hides(&request.place.below) {
+    if settings.hides(&request.path) || settings.hides(&request.mapping.place.below) {
         let path = request.display_path();
         let text = format!("client denied by server configuration: {path} (HiddenNames)");
         return Err(Failure::new(Status::FORBIDDEN, "trivet", text).id(1630).at_error().into());

@@ -1,10 +1,11 @@
 //! userdir: `/~name/` leads to a folder of that user (mod_userdir).
 
 use crate::failure::Failure;
+use crate::mapping::{ContextInfo, Place};
 use crate::module::{Hooks, Module};
 use crate::modules::{alias, suexec};
 use crate::phase::{Hook, Stop};
-use crate::request_context::{Mapped, Place, RequestContext};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
@@ -193,7 +194,8 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
             request.notes.set(suexec::USER_NOTE, user);
             let prefix = path[..path.len() - rest.len()].to_vec();
             let context_root = Some(folder);
-            request.mapped = Mapped { prefix, context_root, ..Mapped::default() };
+            request.mapping.context_info =
+                ContextInfo { prefix, context_root, ..ContextInfo::default() };
             return Ok(Some(place));
         }
     }

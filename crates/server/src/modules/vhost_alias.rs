@@ -2,10 +2,11 @@
 //! (mod_vhost_alias).
 
 use crate::failure::Failure;
+use crate::mapping::{ContextInfo, Place};
 use crate::module::{Hooks, Module};
 use crate::modules::alias::{self, SCRIPT_HANDLER};
 use crate::phase::{Hook, Stop};
-use crate::request_context::{Mapped, Place, RequestContext};
+use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
@@ -259,7 +260,7 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
     }
     let folder = map.folder(&name, request.server_port()).into_bytes();
     let place = alias::place_of(request, &[&folder[..], &below].concat(), map.parents)?;
-    request.mapped = Mapped {
+    request.mapping.context_info = ContextInfo {
         prefix: if is_script { b"/cgi-bin".to_vec() } else { Vec::new() },
         context_root: Some(folder.clone()),
         document_root: Some(folder),

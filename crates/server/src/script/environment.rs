@@ -125,8 +125,8 @@ fn server(request: &RequestContext<'_>, env: &mut Table) {
     let root = expression::document_root(request);
     env.put("DOCUMENT_ROOT", root.as_slice());
     env.put("REQUEST_SCHEME", request.scheme());
-    env.put("CONTEXT_PREFIX", request.mapped.prefix.as_slice());
-    let context_root = request.mapped.context_root.as_deref();
+    env.put("CONTEXT_PREFIX", request.mapping.context_info.prefix.as_slice());
+    let context_root = request.mapping.context_info.context_root.as_deref();
     env.put("CONTEXT_DOCUMENT_ROOT", context_root.unwrap_or(&root));
     let admin = request.host.server_admin.as_deref();
     env.put("SERVER_ADMIN", admin.unwrap_or(NO_ADMIN));
@@ -172,8 +172,8 @@ fn target(request_line: &[u8]) -> &[u8] {
 }
 
 fn script(request: &RequestContext<'_>, env: &mut Table) {
-    env.put("SCRIPT_FILENAME", request.place.path());
-    let info = request.path_info.as_slice();
+    env.put("SCRIPT_FILENAME", request.mapping.place.path());
+    let info = request.mapping.path_info.as_slice();
     // The two may differ in slashes, of which several are as good as one.
     let start = common_end(&request.path, info);
     env.put("SCRIPT_NAME", &request.path[..start]);
@@ -188,10 +188,13 @@ fn script(request: &RequestContext<'_>, env: &mut Table) {
     if let Some(found) = phase::lead(request, &url) {
         let mut there = found.filename();
         // The folder that `/` leads to, with the slash that it has there.
-        if found.place.below.is_empty() && found.path.ends_with(b"/") && !there.ends_with(b"/") {
+        if found.mapping.place.below.is_empty()
+            && found.path.ends_with(b"/")
+            && !there.ends_with(b"/")
+        {
             there.push(b'/');
         }
-        env.put("PATH_TRANSLATED", [there, found.path_info].concat());
+        env.put("PATH_TRANSLATED", [there, found.mapping.path_info].concat());
     }
 }
 

@@ -31,7 +31,8 @@ pub(crate) async fn check_own_url(
     if !has_own_url(request) {
         return Ok(());
     }
-    let own = request.path.strip_suffix(request.path_info.as_slice()).unwrap_or(&request.path);
+    let own =
+        request.path.strip_suffix(request.mapping.path_info.as_slice()).unwrap_or(&request.path);
     let mut url = Vec::new();
     message::path::encode(own, &mut url);
     let found = phase::look_up(request, &url, None).await?;
@@ -49,5 +50,5 @@ pub(crate) async fn check_own_url(
 
 /// Whether the file has a URL of its own, which has to be looked up.
 pub(crate) fn has_own_url(request: &RequestContext<'_>) -> bool {
-    !request.path_info.is_empty() && phase::is_regular(request)
+    !request.mapping.path_info.is_empty() && phase::is_regular(request)
 }

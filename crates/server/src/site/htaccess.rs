@@ -118,7 +118,7 @@ impl Htaccess {
     fn status(&self, request: &RequestContext<'_>, path: &[u8]) -> Result<file::Status, Errno> {
         match below_root(request, path) {
             Some(below) => {
-                let root = request.place.root.descriptor(request.context.now_s())?;
+                let root = request.mapping.place.root.descriptor(request.context.now_s())?;
                 file::status_at(root.as_fd(), below)
             }
             None => file::status_at(file::CURRENT_FOLDER, path),
@@ -211,7 +211,7 @@ impl Htaccess {
 
 /// The part of `path` below the root of the request; `None` if it is elsewhere.
 fn below_root<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Option<&'p [u8]> {
-    let root = request.place.root.path_bytes();
+    let root = request.mapping.place.root.path_bytes();
     let below = path.strip_prefix(root)?;
     if root == b"/" { Some(below) } else { below.strip_prefix(b"/") }
 }
@@ -219,7 +219,7 @@ fn below_root<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Option<&'p [u
 fn open(request: &RequestContext<'_>, path: &[u8]) -> Result<File, Errno> {
     match below_root(request, path) {
         Some(below) => {
-            let root = request.place.root.descriptor(request.context.now_s())?;
+            let root = request.mapping.place.root.descriptor(request.context.now_s())?;
             let links = file::Links::Follow;
             let opened = file::open_beneath(root.as_fd(), below, links, file::Purpose::Read)?;
             Ok(File::from(opened))

@@ -7,8 +7,9 @@ mod directives;
 mod rule;
 
 use crate::failure::Failure;
+use crate::mapping::{ContextInfo, Place};
 use crate::phase::Stop;
-use crate::request_context::{Mapped, Place, RequestContext};
+use crate::request_context::RequestContext;
 use crate::site::core::is_absolute_url;
 use crate::site::lexical;
 use crate::site::settings::{DirectoryKey, HostKey, either};
@@ -180,10 +181,10 @@ pub(crate) fn parents(path: &[u8]) -> usize {
 
 /// Tell later modules where the URL was mapped (ap_set_context_info).
 fn set_context(request: &mut RequestContext<'_>, prefix: &str, root: &[u8]) {
-    let mapped = Mapped {
+    let mapped = ContextInfo {
         prefix: prefix.as_bytes().to_vec(),
         context_root: Some(root.to_vec()),
-        ..std::mem::take(&mut request.mapped)
+        ..std::mem::take(&mut request.mapping.context_info)
     };
-    request.mapped = mapped;
+    request.mapping.context_info = mapped;
 }

@@ -3,8 +3,9 @@
 use super::{SCRIPT_HANDLER, parents, place_of, set_context};
 use crate::expression::Text;
 use crate::failure::Failure;
+use crate::mapping::Place;
 use crate::phase::Stop;
-use crate::request_context::{Place, RequestContext};
+use crate::request_context::RequestContext;
 use crate::resolve::Root;
 use message::Status;
 use message::path::encode;
@@ -146,7 +147,7 @@ impl Alias {
             _ => return Ok(None),
         };
         if self.is_script {
-            request.mapped.handler = Some(SCRIPT_HANDLER);
+            request.mapping.context_info.handler = Some(SCRIPT_HANDLER);
         }
         Ok(Some(place))
     }
@@ -201,7 +202,7 @@ impl LocationAlias {
             set_context(request, &self.from, &root);
         }
         if self.is_script {
-            request.mapped.handler = Some(SCRIPT_HANDLER);
+            request.mapping.context_info.handler = Some(SCRIPT_HANDLER);
         }
         place_of(request, &absolute(&self.server_root, &path), own)
     }

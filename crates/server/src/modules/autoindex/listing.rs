@@ -74,7 +74,7 @@ async fn access(request: &RequestContext<'_>, folder: &File, name: &[u8]) -> Acc
 async fn is_found(request: &RequestContext<'_>, beside: &walk::Beside, is_dir: bool) -> bool {
     let slash: &[u8] = if is_dir { b"/" } else { b"" };
     let mut sub = request.sub([&beside.url, slash].concat(), None);
-    sub.place.below = [&beside.below, slash].concat();
+    sub.mapping.place.below = [&beside.below, slash].concat();
     match phase::look_up_at(request, sub, b"").await {
         Ok(_) | Err(Stop::Internal(..)) => true,
         Err(Stop::Failure(failure)) => !failure.status.is_error(),
@@ -105,7 +105,7 @@ const TITLE_BYTES: u64 = 8 * 1024;
 
 /// Resolve hook: let a folder be listed.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    if !request.is_folder() || !request.path_info.is_empty() {
+    if !request.is_folder() || !request.mapping.path_info.is_empty() {
         return Ok(None);
     }
     if handler::configured(request)?.is_some_and(|name| name != "httpd/unix-directory") {
@@ -167,7 +167,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
     names.truncate(NAMES_MAX);
     let names = visible(request, &folder, names).await;
     let inserts = insert::find(request, [&options.header_name, &options.readme_name]).await;
-    let mut directory = request.place.path();
+    let mut directory = request.mapping.place.path();
     if !directory.ends_with(b"/") {
         directory.push(b'/');
     }
@@ -189,7 +189,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
     let body = accounting::compute(spent, move |_| page(&wanted, &contents)).await;
     let mut response = Response::page(options.content_type(), body.map_err(unreadable)?);
     // What they say is not compared with conditions of the request, in httpd neither.
-    if let Some(status) = &request.status
+    if let Some(status) = &request.mapping.status
         && options.flags().has(Flags::TRACK_MODIFIED)
     {
         response.fields = representation::folder_validators(request, status);

@@ -33,7 +33,7 @@ impl Log {
     pub(super) fn of(request: &RequestContext<'_>, flavor: &'static Flavor) -> Self {
         let client = SocketAddr::new(request.client(), request.received.client.port());
         let (server, host) = (request.context.server(), request.host.index);
-        let script = request.place.path();
+        let script = request.mapping.place.path();
         Self { server, host, client, flavor, script, line: Vec::new(), bytes: 0 }
     }
 

@@ -121,7 +121,7 @@ impl Flavor {
 
     /// What has to hold before anything runs, in httpd's order.
     async fn check(&self, request: &mut RequestContext<'_>) -> Result<(), Stop> {
-        let is_script_alias = request.mapped.handler == Some(SCRIPT_HANDLER);
+        let is_script_alias = request.mapping.context_info.handler == Some(SCRIPT_HANDLER);
         if !request.settings.core.may_execute() && !is_script_alias {
             let text = "Options ExecCGI is off in this directory";
             return Err(self.refuse(request, Status::FORBIDDEN, self.exec_off, text).await);
@@ -141,7 +141,7 @@ impl Flavor {
             Ok(_) => {}
         }
         if request.settings.core.accept_path_info() == PathInfo::Reject
-            && !request.path_info.is_empty()
+            && !request.mapping.path_info.is_empty()
         {
             let text = "AcceptPathInfo off disallows user's path";
             return Err(self.refuse(request, Status::NOT_FOUND, self.path_info, text).await);
@@ -408,7 +408,7 @@ fn order(request: &mut RequestContext<'_>, body: &RequestBody) -> Command {
         tell_body_length(&mut env, spool.length());
     }
     request.env = env;
-    let path = request.place.path();
+    let path = request.mapping.place.path();
     let folder = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     let words = arguments::words(request.query.as_deref());
     let arguments = [path.clone()].into_iter().chain(words).filter_map(|it| CString::new(it).ok());

@@ -51,7 +51,9 @@ fn text(request: &RequestContext<'_>, entry: &Entry<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
     let (status, script) = match entry {
-        Entry::Error(status, _) | Entry::Script { status, .. } => (status, request.place.path()),
+        Entry::Error(status, _) | Entry::Script { status, .. } => {
+            (status, request.mapping.place.path())
+        }
     };
     let (mark, query) = match &request.query {
         Some(query) => (&b"?"[..], &query[..]),

@@ -130,17 +130,17 @@ async fn respond(request: &mut RequestContext<'_>) -> Result<Response, Stop> {
 async fn check(request: &mut RequestContext<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
     let path = request.display_path();
     let refuse = |status, text: &str| Failure::new(status, NAME, format!("{text}: {path}"));
-    let is_script_alias = request.mapped.handler == Some(SCRIPT_HANDLER);
+    let is_script_alias = request.mapping.context_info.handler == Some(SCRIPT_HANDLER);
     if !request.settings.core.may_execute() && !is_script_alias {
         let text = format!("mod_fcgid: location of script {path} does not have ExecCGI enabled");
         return Err(Failure::new(Status::FORBIDDEN, NAME, text).at_error().into());
     }
     let rejects = request.settings.core.accept_path_info() == PathInfo::Reject;
-    if rejects && !request.path_info.is_empty() {
+    if rejects && !request.mapping.path_info.is_empty() {
         let text = "mod_fcgid: AcceptPathInfo off disallows user's path";
         return Err(refuse(Status::NOT_FOUND, text).into());
     }
-    let wrapper = SETTINGS.of(&request.settings).wrapper(&request.place.path()).cloned();
+    let wrapper = SETTINGS.of(&request.settings).wrapper(&request.mapping.place.path()).cloned();
     if wrapper.as_ref().is_some_and(|wrapper| wrapper.is_virtual) {
         return Ok(wrapper);
     }

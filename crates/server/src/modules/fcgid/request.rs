@@ -92,8 +92,8 @@ pub(super) fn class(request: &RequestContext<'_>, wrapper: Option<&Wrapper>) -> 
             (wrapper.words.iter().map(|word| word.clone().into_bytes()).collect(), (0, 0))
         }
         None => {
-            let identity = request.status.map_or((0, 0), |status| status.identity);
-            (vec![request.place.path()], identity)
+            let identity = request.mapping.status.map_or((0, 0), |status| status.identity);
+            (vec![request.mapping.place.path()], identity)
         }
     };
     let program = arguments.first().cloned().unwrap_or_default();

@@ -2,9 +2,10 @@
 
 use super::variant;
 use crate::failure::Failure;
+use crate::mapping::Entry;
 use crate::phase::Stop;
 use crate::question;
-use crate::request_context::{Entry, RequestContext};
+use crate::request_context::RequestContext;
 use crate::walk;
 use message::Status;
 use runtime::file::{self, Errno, Kind};
@@ -25,7 +26,7 @@ pub(super) async fn names(
     let names = match few {
         Some(names) => fitting(&file, names, base),
         None => {
-            let about = ("negotiation", request.place.path());
+            let about = ("negotiation", request.mapping.place.path());
             let base = base.to_vec();
             let work = move || file::names(&file).map(|names| fitting(&file, names, &base));
             let names = question::elsewhere::<Result<Vec<Vec<u8>>, Errno>>(request, &about, work);

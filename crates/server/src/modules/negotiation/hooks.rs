@@ -48,7 +48,7 @@ async fn negotiate(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     };
     let prefers_scripts = request.method.is_none_or(|method| !method.is_get_or_head())
         || request.query.is_some()
-        || !request.path_info.is_empty();
+        || !request.mapping.path_info.is_empty();
     let contest = Contest { variants: &variants, prefers_scripts, files, by_name };
     let chosen = contest.run(request).await?;
     let sub = match chosen.sub {
@@ -161,7 +161,7 @@ async fn gather(request: &RequestContext<'_>, name: Vec<u8>) -> Gathered {
         return Gathered { name, settings, handler: None, length: 0, is_servable: false };
     };
     let handler = handler::configured(&sub).ok().flatten().map(Cow::into_owned);
-    let length = sub.status.map_or(0, |status| status.size);
+    let length = sub.mapping.status.map_or(0, |status| status.size);
     let is_servable = phase::is_regular(&sub);
     Gathered { name, settings: sub.settings, handler, length, is_servable }
 }
@@ -185,7 +185,8 @@ async fn look_up<'a>(
 
 /// The URL path of the folder, with its slash.
 fn folder_url<'l>(request: &'l RequestContext<'_>) -> &'l [u8] {
-    let url = request.path.strip_suffix(request.path_info.as_slice()).unwrap_or(&request.path);
+    let url =
+        request.path.strip_suffix(request.mapping.path_info.as_slice()).unwrap_or(&request.path);
     let end = url.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     &url[..end]
 }
@@ -278,7 +279,7 @@ fn choose(request: &RequestContext<'_>, variants: &[Variant], prefers_scripts: b
     let [negotiate, user_agent] = ["Negotiate", "User-Agent"].map(field);
     let asked = choose::Request {
         is_get: request.method.is_some_and(Method::is_get_or_head),
-        has_path_info: !request.path_info.is_empty(),
+        has_path_info: !request.mapping.path_info.is_empty(),
         prefers_scripts,
         accept: accept[0].as_deref(),
         accept_language: accept[1].as_deref(),
@@ -409,7 +410,7 @@ async fn answer_map(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Ha
         return text_of(request, chosen).await.map(Some);
     }
     let (folder, query) = (folder_url(request), request.query.as_deref());
-    let target = response::map_target(folder, chosen, &request.path_info, query);
+    let target = response::map_target(folder, chosen, &request.mapping.path_info, query);
     Err(phase::internal(request, &target))
 }
 
@@ -432,9 +433,9 @@ async fn text_of(
     let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
         .map_err(|errno| phase::open_failure(request, errno))?;
     let origin = Origin {
-        root: request.place.root.clone(),
-        below: request.place.below.clone(),
-        links: request.links,
+        root: request.mapping.place.root.clone(),
+        below: request.mapping.place.below.clone(),
+        links: request.mapping.links,
     };
     let source = Rc::new(Representation::new(entry, request, origin).await?);
     let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };

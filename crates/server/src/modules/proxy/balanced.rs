@@ -54,7 +54,7 @@ impl Group {
     pub(crate) fn of_handler(request: &RequestContext<'_>, url: &str) -> Result<Self, Failure> {
         let balancer = forward::balancer(request, url);
         let balancer = balancer.ok_or_else(|| forward::no_protocol(request, "balancer"))?;
-        let path = request.place.path();
+        let path = request.mapping.place.path();
         let path = path.strip_prefix(b"/").unwrap_or(&path).to_vec();
         Ok(Self { balancer: balancer.clone(), path, is_raw: true })
     }

@@ -186,7 +186,7 @@ async fn script(
     let on_disk = if is_found_here(request) { on_disk(request, path).await? } else { None };
     find_path_info(request, &file);
     let Some(found) = on_disk else { return Ok((file, false)) };
-    request.path_info = found.info;
+    request.mapping.path_info = found.info;
     Ok((found.file, true))
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn find_path_info(request: &mut RequestContext<'_>, file: &[u8]) {
         Some(_) => Some(file.to_vec()),
     };
     if let Some(info) = info {
-        request.path_info = info;
+        request.mapping.path_info = info;
     }
 }
 
@@ -233,9 +233,12 @@ async fn on_disk(request: &RequestContext<'_>, path: &[u8]) -> Result<Option<OnD
     let below_root = [request.host.root.path_bytes(), &path[..]].concat();
     for name in [path, below_root] {
         let mut sub = request.sub(name.clone(), None);
-        sub.place = alias::place_of(request, &name, 0)?;
+        sub.mapping.place = alias::place_of(request, &name, 0)?;
         if walk::walk(&mut sub).await.is_ok() && phase::is_regular(&sub) {
-            return Ok(Some(OnDisk { file: sub.place.path(), info: sub.path_info }));
+            return Ok(Some(OnDisk {
+                file: sub.mapping.place.path(),
+                info: sub.mapping.path_info,
+            }));
         }
     }
     Ok(None)

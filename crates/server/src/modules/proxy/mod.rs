@@ -25,8 +25,9 @@ pub(crate) use worker::Worker;
 
 pub(crate) use balanced::Group;
 
+use crate::mapping::Place;
 use crate::phase::Stop;
-use crate::request_context::{Place, RequestContext};
+use crate::request_context::RequestContext;
 
 use crate::site::settings::{DirectoryKey, HostKey};
 use crate::site::store::Merge;

@@ -219,7 +219,7 @@ impl Job {
             made.map_err(|failure| Failed { failure, is_unsent: false, is_unreachable: false })?;
         let (request, began_ms) = (&*request, clock::monotonic_ms());
         let failed = |fault, is_unsent| {
-            let script = self.file.clone().unwrap_or_else(|| request.place.path());
+            let script = self.file.clone().unwrap_or_else(|| request.mapping.place.path());
             let elapsed_ms = clock::monotonic_ms().saturating_sub(began_ms);
             failed(&answer::Tried { target: &self.target, script, elapsed_ms }, fault, is_unsent)
         };

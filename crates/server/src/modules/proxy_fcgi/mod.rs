@@ -127,7 +127,7 @@ fn job(request: &mut RequestContext<'_>, named: &Named) -> Result<Rc<dyn Handler
             return Err(failure.id(1144).at_error().into());
         }
     };
-    let file = request.place.path();
+    let file = request.mapping.place.path();
     proxy::find_path_info(request, &file);
     let proxy = proxy::HOST_SETTINGS.of(&request.host.modules);
     let worker = proxy.has_workers().then(|| {
@@ -140,7 +140,7 @@ fn job(request: &mut RequestContext<'_>, named: &Named) -> Result<Rc<dyn Handler
 /// php-fpm would take what stands behind a question mark for a query (mod_proxy_fcgi.c,
 /// `proxy_fcgi_canon`).
 fn check_name(request: &RequestContext<'_>) -> Result<(), Failure> {
-    let path = request.place.path();
+    let path = request.mapping.place.path();
     if path.iter().all(|byte| !byte.is_ascii_control() && *byte != b'?') {
         return Ok(());
     }
