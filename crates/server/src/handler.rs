@@ -69,15 +69,12 @@ impl Handler for Made {
 /// What httpd calls the handler of files.
 pub(crate) const FILE: &str = "default-handler";
 
-/// The handler that is configured for a place: chosen by a module during the look-up, else
-/// `SetHandler`, else `AddHandler` for the name of the file, else that of a `ScriptAlias`. As in
-/// httpd `SetHandler none` only takes back an outer `SetHandler` (core.c, core_override_type).
+/// The handler that is configured for a place: `SetHandler`, else `AddHandler` for the name of the
+/// file, else that of a `ScriptAlias`. As in httpd `SetHandler none` only takes back an outer
+/// `SetHandler` (core.c, core_override_type).
 pub(crate) fn configured<'l>(
     request: &'l RequestContext<'_>,
 ) -> Result<Option<Cow<'l, str>>, Stop> {
-    if let Some(handler) = &request.handler {
-        return Ok(Some(Cow::Borrowed(handler)));
-    }
     if let Some(Some(handler)) = request.settings.core.handler_name(request)? {
         return Ok(Some(handler));
     }

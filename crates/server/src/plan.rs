@@ -21,7 +21,6 @@ use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Table;
 use message::{Framing, Method, Target};
-use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -42,7 +41,6 @@ pub(crate) struct Plan {
     path: Vec<u8>,
     mapping: Mapping,
     pub(crate) settings: Arc<Settings>,
-    handler: Option<Cow<'static, str>>,
     content_type: Option<String>,
     negotiated: Negotiated,
     env: Table,
@@ -82,7 +80,6 @@ impl Plan {
             path: request.path.clone(),
             mapping: request.mapping.clone(),
             settings: request.settings.clone(),
-            handler: request.handler.clone(),
             content_type: request.content_type.clone(),
             negotiated: request.negotiated.clone(),
             env: request.env.clone(),
@@ -107,7 +104,6 @@ impl Plan {
         request.path.clone_from(&self.path);
         request.mapping = self.mapping.clone();
         request.settings = self.settings.clone();
-        request.handler.clone_from(&self.handler);
         request.content_type.clone_from(&self.content_type);
         request.negotiated.clone_from(&self.negotiated);
         request.env = self.env.clone();

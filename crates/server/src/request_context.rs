@@ -22,7 +22,6 @@ use crate::site::settings::Settings;
 use crate::table::Table;
 use message::{BodyLength, Method};
 use runtime::file::{Errno, Kind};
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -85,8 +84,6 @@ pub(crate) struct RequestContext<'a> {
     /// What is there, until a handler takes it, or why it cannot be opened.
     pub(crate) found: Result<Entry, Errno>,
     pub(crate) settings: Arc<Settings>,
-    /// `r->handler`, where a module chose one during the look-up.
-    pub(crate) handler: Option<Cow<'static, str>>,
     /// `r->content_type`, where a module other than mime chose one.
     pub(crate) content_type: Option<String>,
     pub(crate) negotiated: Negotiated,
@@ -143,7 +140,6 @@ impl<'a> RequestContext<'a> {
             backend: None,
             found: Err(Errno::NOENT),
             settings: host.sections.base.clone(),
-            handler: None,
             content_type: None,
             negotiated: Negotiated::default(),
             state: RequestState::default(),
