@@ -298,7 +298,7 @@ impl Facts for Asked<'_, '_> {
             Variable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
             Variable::ContentType => match self.response {
                 Some(response) => response.content_type.clone().and_then(text),
-                None => request.content_type.clone().and_then(text),
+                None => request.negotiated.content_type.clone().and_then(text),
             },
             Variable::Handler => {
                 let name = crate::handler::configured(request).ok().flatten();

@@ -100,7 +100,7 @@ pub(crate) fn effective<'l>(request: &'l RequestContext<'_>) -> Result<Option<Co
         let end = text.find([';', ' ', '\t']).unwrap_or(text.len());
         Cow::Owned(text[..end].to_owned())
     };
-    if let Some(chosen) = &request.content_type {
+    if let Some(chosen) = &request.negotiated.content_type {
         return Ok(Some(bare(chosen)));
     }
     let mime = request.metadata(request.mime_name());

@@ -40,6 +40,7 @@ mod module_list;
 mod modules;
 mod mpm_settings;
 mod names;
+mod negotiated;
 mod number;
 mod own_url;
 mod pace;

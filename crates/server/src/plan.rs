@@ -12,9 +12,10 @@ use crate::handler::Handler;
 use crate::log::level::Level;
 use crate::mapping::Mapping;
 use crate::names;
+use crate::negotiated::Negotiated;
 use crate::prepared;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::{Negotiated, Purpose, RequestContext};
+use crate::request_context::{Purpose, RequestContext};
 use crate::response::Field;
 use crate::script::template::Template;
 use crate::site::host::Host;
@@ -41,7 +42,6 @@ pub(crate) struct Plan {
     path: Vec<u8>,
     mapping: Mapping,
     pub(crate) settings: Arc<Settings>,
-    content_type: Option<String>,
     negotiated: Negotiated,
     env: Table,
     notes: Table,
@@ -80,7 +80,6 @@ impl Plan {
             path: request.path.clone(),
             mapping: request.mapping.clone(),
             settings: request.settings.clone(),
-            content_type: request.content_type.clone(),
             negotiated: request.negotiated.clone(),
             env: request.env.clone(),
             notes: request.notes.clone(),
@@ -104,7 +103,6 @@ impl Plan {
         request.path.clone_from(&self.path);
         request.mapping = self.mapping.clone();
         request.settings = self.settings.clone();
-        request.content_type.clone_from(&self.content_type);
         request.negotiated.clone_from(&self.negotiated);
         request.env = self.env.clone();
         request.notes = self.notes.clone();

@@ -53,7 +53,7 @@ pub(crate) fn content_type(request: &RequestContext<'_>) -> Option<String> {
     let settings = &request.settings;
     let mime = request.metadata(request.mime_name());
     let of_name = || mime.content_type_value().map(std::borrow::Cow::into_owned);
-    let content_type = request.content_type.clone().or_else(of_name);
+    let content_type = request.negotiated.content_type.clone().or_else(of_name);
     content_type.map(|text| settings.core.with_charset(text))
 }
 

@@ -11,6 +11,7 @@ use crate::log::level::Level;
 use crate::mapping::{ContextInfo, Entry, Mapping};
 use crate::metadata::Metadata;
 use crate::names::End;
+use crate::negotiated::Negotiated;
 use crate::plan::Plan;
 use crate::question::Answers;
 use crate::received_request::ReceivedRequest;
@@ -26,17 +27,6 @@ use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// What negotiation found out about the file that it chose.
-#[derive(Clone, Default)]
-pub(crate) struct Negotiated {
-    pub(crate) content_language: Option<String>,
-    pub(crate) content_encoding: Option<String>,
-    /// The entity tag of the list of variants (`r->vlist_validator`); that of the answer has it.
-    pub(crate) list_tag: Option<Vec<u8>>,
-    /// Caches of HTTP/1.0 must not keep the answer (`r->no_cache`).
-    pub(crate) no_cache: bool,
-}
 
 /// Why there is a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +74,6 @@ pub(crate) struct RequestContext<'a> {
     /// What is there, until a handler takes it, or why it cannot be opened.
     pub(crate) found: Result<Entry, Errno>,
     pub(crate) settings: Arc<Settings>,
-    /// `r->content_type`, where a module other than mime chose one.
-    pub(crate) content_type: Option<String>,
     pub(crate) negotiated: Negotiated,
     /// What modules keep for it.
     pub(crate) state: RequestState,
@@ -140,7 +128,6 @@ impl<'a> RequestContext<'a> {
             backend: None,
             found: Err(Errno::NOENT),
             settings: host.sections.base.clone(),
-            content_type: None,
             negotiated: Negotiated::default(),
             state: RequestState::default(),
             env: Table::default(),
@@ -192,8 +179,7 @@ impl<'a> RequestContext<'a> {
         sub.method = self.method;
         sub.depth = self.depth;
         sub.authentication.inherit(&mut self.authentication);
-        sub.negotiated.list_tag = self.negotiated.list_tag.take();
-        sub.negotiated.no_cache &= self.negotiated.no_cache;
+        sub.negotiated.inherit(&mut self.negotiated);
         // What is known of the URL belongs to the request (its request_config, which stays).
         let handler = sub.mapping.context_info.handler;
         let context_info = std::mem::take(&mut self.mapping.context_info);
@@ -241,8 +227,7 @@ impl<'a> RequestContext<'a> {
         next.authentication.clone_from(&self.authentication);
         next.always.clone_from(&self.always);
         next.notes_before.clone_from(&self.notes);
-        next.negotiated.list_tag.clone_from(&self.negotiated.list_tag);
-        next.negotiated.no_cache = self.negotiated.no_cache;
+        next.negotiated = self.negotiated.redirected();
         next.redirects = self.redirects + 1;
         next.answers.clone_from(&self.answers);
         next.is_error_document = self.is_error_document || status != 200;

@@ -89,7 +89,7 @@ fn options(request: &RequestContext<'_>) -> Option<Rc<dyn Handler>> {
     let is_hidden = phase::is_regular(request) && !phase::is_file(request);
     let content_type = match &request.found {
         Ok(entry) if entry.status.kind == Kind::Directory => {
-            let chosen = request.content_type.as_deref();
+            let chosen = request.negotiated.content_type.as_deref();
             let named = chosen.or_else(|| mime::SETTINGS.of(&request.settings).forced_type());
             Some(named.unwrap_or("httpd/unix-directory").to_owned())
         }

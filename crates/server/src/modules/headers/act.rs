@@ -311,7 +311,7 @@ impl Work<'_, '_> {
         let value = value.map(|value| String::from_utf8_lossy(value).into_owned());
         match &mut self.response {
             Some(response) => response.content_type = value,
-            None => self.request.content_type = value,
+            None => self.request.negotiated.content_type = value,
         }
     }
 

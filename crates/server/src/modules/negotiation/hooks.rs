@@ -422,7 +422,7 @@ async fn text_of(
     let method = file_response::method_for_file(&request.received, request.method)?;
     let utf8 = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
     if let Some(content_type) = response::content_type(chosen) {
-        request.content_type = Some(utf8(&content_type));
+        request.negotiated.content_type = Some(utf8(&content_type));
     }
     if !chosen.languages.is_empty() {
         request.negotiated.content_language = Some(utf8(&chosen.languages.join(&b',')));
