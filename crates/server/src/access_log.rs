@@ -127,7 +127,7 @@ pub(crate) fn chosen(request: &RequestContext<'_>, response: &Response) -> Vec<u
 /// The same for a request that is about to be redirected, of which no answer is known but a status.
 pub(crate) fn chosen_before(request: &RequestContext<'_>, status: u16) -> Vec<usize> {
     let mut response = Response::new(Status::new(status).unwrap_or(Status::OK));
-    response.fields.clone_from(&request.fields);
+    response.fields.clone_from(&request.output.fields);
     holding(request, &response)
 }
 

@@ -303,8 +303,8 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut Ran) -> 
             Err(Stop::Failure(mut failure)) => {
                 request.context.log_failure(&failure, request);
                 if let Some(always) = failure.always.take() {
-                    request.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
-                    request.always.push(always);
+                    request.output.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
+                    request.output.always.push(always);
                 }
                 match &failed {
                     // An error document that fails: the page of the first error mentions it.
@@ -343,16 +343,16 @@ fn too_many_redirects(limit: u32) -> Failure {
 /// What modules do to a response before it is sent.
 fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(), Failure> {
     if response.is_canned {
-        request.vary.take();
+        request.output.vary.take();
     } else {
-        response.fields.splice(0..0, request.fields.drain(..));
+        response.fields.splice(0..0, request.output.fields.drain(..));
         vary(request, response);
     }
     for hook in &request.site().phases.finish {
         hook(request, response)?;
     }
     vary(request, response);
-    response.lay_under(std::mem::take(&mut request.always));
+    response.lay_under(std::mem::take(&mut request.output.always));
     compat::finish(request, response);
     response.settle_late();
     response.join_vary();
@@ -361,7 +361,7 @@ fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(
 
 /// Name the fields that conditions have looked at, before those that a handler sets.
 fn vary(request: &RequestContext<'_>, response: &mut Response) {
-    for name in request.vary.take() {
+    for name in request.output.vary.take() {
         match response.get("Vary") {
             Some(_) => response.merge("Vary", &name),
             None => response.fields.insert(0, ("Vary".into(), name.into_bytes())),

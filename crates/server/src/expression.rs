@@ -254,7 +254,7 @@ impl<'e, 'a> Asked<'e, 'a> {
     fn keep_vary(&self) {
         let names = self.vary.take();
         if !names.is_empty() {
-            self.request.vary.borrow_mut().extend(names);
+            self.request.output.vary.borrow_mut().extend(names);
         }
     }
 }
@@ -340,7 +340,7 @@ impl Facts for Asked<'_, '_> {
         let name = std::str::from_utf8(name).ok()?;
         let is_it = |field: &&crate::response::Field| field.0.eq_ignore_ascii_case(name);
         let usual = self.response.and_then(|response| response.fields.iter().find(is_it));
-        let field = usual.or_else(|| self.request.always.iter().find(is_it))?;
+        let field = usual.or_else(|| self.request.output.always.iter().find(is_it))?;
         Some(Cow::Borrowed(&field.1))
     }
 

@@ -16,7 +16,7 @@ use crate::negotiated::Negotiated;
 use crate::prepared;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Purpose, RequestContext};
-use crate::response::Field;
+use crate::response::OutputFields;
 use crate::script::template::Template;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -45,8 +45,7 @@ pub(crate) struct Plan {
     negotiated: Negotiated,
     env: Table,
     notes: Table,
-    fields: Vec<Field>,
-    always: Vec<Field>,
+    output: OutputFields,
     authentication: Authentication,
     /// What runs the script.
     pub(crate) answers: Rc<dyn Handler>,
@@ -67,7 +66,7 @@ impl Plan {
             && request.backend.is_none()
             && request.authentication.is_unknown()
             && (request.client_ip.is_none() && !request.is_momentary())
-            && request.vary.borrow().is_empty()
+            && request.output.vary.borrow().is_empty()
             && !received.is_changed()
             && (received.names.is_empty() && !names::are_for_scripts(request));
         // Who wants to know how a look-up went is told of each.
@@ -83,8 +82,7 @@ impl Plan {
             negotiated: request.negotiated.clone(),
             env: request.env.clone(),
             notes: request.notes.clone(),
-            fields: request.fields.clone(),
-            always: request.always.clone(),
+            output: request.output.clone(),
             authentication: request.authentication.clone(),
             answers: handler.clone(),
             template: RefCell::default(),
@@ -106,8 +104,7 @@ impl Plan {
         request.negotiated.clone_from(&self.negotiated);
         request.env = self.env.clone();
         request.notes = self.notes.clone();
-        request.fields.clone_from(&self.fields);
-        request.always.clone_from(&self.always);
+        request.output = self.output.clone();
         request.authentication = self.authentication.clone();
         request.plan = Some(self.clone());
         request.mark_personal();

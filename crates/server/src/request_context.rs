@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::question::Answers;
 use crate::received_request::ReceivedRequest;
 use crate::request_state::RequestState;
-use crate::response::Field;
+use crate::response::OutputFields;
 use crate::site::Site;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -84,12 +84,7 @@ pub(crate) struct RequestContext<'a> {
     /// Those of the request that this one replaced (`r->prev->notes`).
     pub(crate) notes_before: Table,
     pub(crate) authentication: Authentication,
-    /// Fields of a good response (`r->headers_out`) that were set before there was one.
-    pub(crate) fields: Vec<Field>,
-    /// Fields of every response (`r->err_headers_out`).
-    pub(crate) always: Vec<Field>,
-    /// Fields of the request that conditions looked at, for `Vary`.
-    pub(crate) vary: RefCell<Vec<String>>,
+    pub(crate) output: OutputFields,
     /// The client as mod_remoteip sees it.
     pub(crate) client_ip: Option<IpAddr>,
     /// The request that this one replaced, and so on back to the one that the client sent.
@@ -134,9 +129,7 @@ impl<'a> RequestContext<'a> {
             notes: Table::default(),
             notes_before: Table::default(),
             authentication: Authentication::default(),
-            fields: Vec::new(),
-            always: Vec::new(),
-            vary: RefCell::default(),
+            output: OutputFields::default(),
             client_ip: None,
             original: None,
             redirects: 0,
@@ -188,9 +181,7 @@ impl<'a> RequestContext<'a> {
         sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.notes = notes;
         sub.notes_before = std::mem::take(&mut self.notes_before);
-        sub.fields.splice(0..0, self.fields.drain(..));
-        sub.always.splice(0..0, self.always.drain(..));
-        sub.vary.borrow_mut().splice(0..0, self.vary.take());
+        sub.output.inherit(&mut self.output);
         if self.is_personal.get() {
             sub.is_personal.set(true);
         }
@@ -225,7 +216,7 @@ impl<'a> RequestContext<'a> {
         }
         next.client_ip = self.client_ip;
         next.authentication.clone_from(&self.authentication);
-        next.always.clone_from(&self.always);
+        next.output = self.output.redirected();
         next.notes_before.clone_from(&self.notes);
         next.negotiated = self.negotiated.redirected();
         next.redirects = self.redirects + 1;

@@ -40,6 +40,31 @@ pub(crate) struct Response {
     pub(crate) notes: Option<Notes>,
 }
 
+/// What was said of the response to a request before there was one.
+#[derive(Clone, Default)]
+pub(crate) struct OutputFields {
+    /// Fields of a good response (`r->headers_out`).
+    pub(crate) fields: Vec<Field>,
+    /// Fields of every response (`r->err_headers_out`).
+    pub(crate) always: Vec<Field>,
+    /// Fields of the request that conditions looked at, for `Vary`.
+    pub(crate) vary: RefCell<Vec<String>>,
+}
+
+impl OutputFields {
+    /// What is left of it behind an internal redirect.
+    pub(crate) fn redirected(&self) -> Self {
+        Self { always: self.always.clone(), ..Self::default() }
+    }
+
+    /// What was said for `outer`, which this look-up is to replace, comes first.
+    pub(crate) fn inherit(&mut self, outer: &mut Self) {
+        self.fields.splice(0..0, outer.fields.drain(..));
+        self.always.splice(0..0, outer.always.drain(..));
+        self.vary.get_mut().splice(0..0, outer.vary.take());
+    }
+}
+
 /// What goes on after a 101, or after a 2xx to CONNECT (RFC 9110 sections 7.8 and 9.3.6): another
 /// protocol than HTTP, until the future ends. It holds no request slot meanwhile. It says how many
 /// bytes it has sent, for the log.

@@ -93,7 +93,7 @@ async fn as_it_is(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Hand
     if let Some(location) = internal_redirect(&head) {
         let location = location.to_vec();
         request.method = Some(Method::Get);
-        request.always.extend(answer::fields(head.lasting));
+        request.output.always.extend(answer::fields(head.lasting));
         return Err(phase::internal(request, &location));
     }
     let origin = Origin {

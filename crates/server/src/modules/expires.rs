@@ -205,7 +205,7 @@ pub(crate) fn finish(
     if !is_used || response.status.is_error() {
         return Ok(());
     }
-    if fields::get(&request.always, "Expires").or(response.get("Expires")).is_some() {
+    if fields::get(&request.output.always, "Expires").or(response.get("Expires")).is_some() {
         return Ok(());
     }
     let Some(code) = expires.code(response.content_type.as_deref()) else { return Ok(()) };

@@ -63,13 +63,13 @@ pub(crate) fn describe(
 /// Fields for this response and all that come in its place. Where there are such fields already,
 /// of a script that has sent the request here, those of one name become one.
 pub(crate) fn keep(request: &mut RequestContext<'_>, lasting: Vec<fastcgi::Field>) {
-    let before = request.always.len();
+    let before = request.output.always.len();
     for (name, value) in fields(lasting) {
         let is_cookie = name.eq_ignore_ascii_case("Set-Cookie");
-        let mut known = request.always[..before].iter_mut();
+        let mut known = request.output.always[..before].iter_mut();
         match known.find(|field| !is_cookie && field.0.eq_ignore_ascii_case(&name)) {
             Some(field) => field.1 = [&field.1[..], b", ", &value].concat(),
-            None => request.always.push((name, value)),
+            None => request.output.always.push((name, value)),
         }
     }
 }

@@ -73,7 +73,7 @@ fn text(request: &RequestContext<'_>, entry: &Entry<'_>) -> Vec<u8> {
                 put(&[b"\n", body, b"\n"]);
             }
             put(&[b"%response\n"]);
-            for (name, value) in &request.always {
+            for (name, value) in &request.output.always {
                 put(&[name.as_bytes(), b": ", value, b"\n"]);
             }
             put(&[output, b"\n"]);

@@ -62,10 +62,10 @@ pub(crate) fn finish(
     }
     // The server says these itself, whatever the fields say (basic_http_header).
     for name in ["Date", "Server", "Transfer-Encoding"] {
-        fields::unset(&mut request.always, name);
+        fields::unset(&mut request.output.always, name);
         fields::unset(&mut response.fields, name);
     }
-    check(&request.always).and_then(|()| check(&response.fields))
+    check(&request.output.always).and_then(|()| check(&response.fields))
 }
 
 /// No filter is inserted for the answers to TRACE and to `OPTIONS *`, which no handler gives.
@@ -78,9 +78,9 @@ fn has_filters(request: &RequestContext<'_>) -> bool {
 /// The filter FIXUP_HEADERS_ERR. An error page forgets what the handler has set; what was there
 /// for all responses stays out of reach of the rules (ap_send_error_response).
 fn on_error(request: &mut RequestContext<'_>, response: &mut Response, rules: &[Arc<Rule>]) {
-    let apart = std::mem::take(&mut request.always);
+    let apart = std::mem::take(&mut request.output.always);
     run_on(request, response, List::Always, rules);
-    request.always.extend(apart);
+    request.output.always.extend(apart);
 }
 
 /// The filter FIXUP_HEADERS_OUT.
@@ -207,9 +207,9 @@ impl Work<'_, '_> {
     fn fields(&mut self) -> &mut Vec<Field> {
         match (&mut self.list, &mut self.response) {
             (List::Request(fields), _) => fields,
-            (List::Always, _) => &mut self.request.always,
+            (List::Always, _) => &mut self.request.output.always,
             (List::Success, Some(response)) => &mut response.fields,
-            (List::Success, None) => &mut self.request.fields,
+            (List::Success, None) => &mut self.request.output.fields,
         }
     }
 
@@ -239,7 +239,7 @@ impl Work<'_, '_> {
                     false => expression.holds_here(self.request, response),
                 };
                 if let Some(response) = &mut self.response {
-                    for name in self.request.vary.take() {
+                    for name in self.request.output.vary.take() {
                         response.merge("Vary", &name);
                     }
                 }
@@ -323,7 +323,7 @@ impl Work<'_, '_> {
         // httpd echoes into the fields of good responses, `always` or not.
         match &mut self.response {
             Some(response) => response.fields.extend(echoed),
-            None => self.request.fields.extend(echoed),
+            None => self.request.output.fields.extend(echoed),
         }
     }
 

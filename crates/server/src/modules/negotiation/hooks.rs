@@ -257,17 +257,18 @@ impl Contest<'_> {
     ) -> Result<RequestContext<'a>, Stop> {
         let name = &self.variants[index].name;
         let mut sub = self.by_name.look_up(request, name, request.query.clone()).await?;
-        let has = |name: &str| sub.always.iter().any(|field| field.0.eq_ignore_ascii_case(name));
+        let has =
+            |name: &str| sub.output.always.iter().any(|field| field.0.eq_ignore_ascii_case(name));
         if has("TCN") || handler::configured(&sub)?.as_deref() == Some(MAP_HANDLER) {
             let text = format!("{} is itself negotiated", sub.display_path());
             let failure = Failure::new(Status::VARIANT_ALSO_NEGOTIATES, "negotiation", text);
             return Err(failure.into());
         }
         let is_vary = |field: &crate::response::Field| field.0.eq_ignore_ascii_case("Vary");
-        if let Some(at) = sub.always.iter().position(is_vary) {
-            let (_, vary) = sub.always.remove(at);
-            request.always.push(("Variant-Vary".into(), vary.clone()));
-            request.always.push(("Vary".into(), vary));
+        if let Some(at) = sub.output.always.iter().position(is_vary) {
+            let (_, vary) = sub.output.always.remove(at);
+            request.output.always.push(("Variant-Vary".into(), vary.clone()));
+            request.output.always.push(("Vary".into(), vary));
         }
         Ok(sub)
     }
@@ -297,14 +298,15 @@ fn choose(request: &RequestContext<'_>, variants: &[Variant], prefers_scripts: b
 /// Fields of the answer, be it good or an error.
 fn set_fields(request: &mut RequestContext<'_>, fields: &Fields) {
     for (name, value) in fields.iter() {
-        let known = request.always.iter_mut().find(|field| field.0.eq_ignore_ascii_case(name));
+        let known =
+            request.output.always.iter_mut().find(|field| field.0.eq_ignore_ascii_case(name));
         match known {
             Some(known) if matches!(name, "Vary" | "Alternates") => {
                 known.1.extend_from_slice(b", ");
                 known.1.extend_from_slice(value);
             }
             Some(known) => known.1 = value.to_vec(),
-            None => request.always.push((name.into(), value.to_vec())),
+            None => request.output.always.push((name.into(), value.to_vec())),
         }
     }
 }

@@ -273,5 +273,5 @@ pub(super) async fn response(
 
 /// Cookies stay, whatever the response becomes.
 pub(super) fn keep_lasting(request: &mut RequestContext<'_>, head: &mut ScriptHead) {
-    request.always.extend(answer::fields(std::mem::take(&mut head.lasting)));
+    request.output.always.extend(answer::fields(std::mem::take(&mut head.lasting)));
 }
