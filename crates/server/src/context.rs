@@ -435,13 +435,16 @@ impl Context {
         if failure.text.is_empty() {
             return;
         }
-        let RequestContext { received, settings, host, .. } = request;
+        let RequestContext { settings, host, .. } = request;
         // Asked first: the rest costs more than most messages are worth.
         if !host.error_log.allows(settings.core.levels(), failure.module, failure.level) {
             return;
         }
         let Some(text) = self.text_of(failure, host.index) else { return };
-        let client_ip = request.client_ip.unwrap_or(received.client.ip());
+        // Unmarked: logs are not the answer.
+        let client = request.unmarked();
+        let received = &client.received;
+        let client_ip = client.ip.unwrap_or(received.client.ip());
         let message = Message {
             os_error: failure.os_error,
             connection: Some(OnConnection {

@@ -41,7 +41,7 @@ pub(crate) fn choose<'a>(
         None => (value, None),
     };
     let mut next = request.redirected(path, query, failure.status.code(), Some(Method::Get));
-    next.env.set("REDIRECT_REQUEST_METHOD", request.received.view().method());
+    next.env.set("REDIRECT_REQUEST_METHOD", request.received().view().method());
     // What the log says is not for everybody: it names files (the note `error-notes`).
     let notes = [failure.remark.as_bytes(), &failure.notes].concat();
     if !notes.is_empty() {
@@ -72,7 +72,7 @@ pub(crate) fn page(
     failure: &Failure,
     also: Option<Status>,
 ) -> Response {
-    let view = request.received.view();
+    let view = request.received().view();
     let signature = signature(request, "<hr>\n");
     let title = failure.status_line.as_deref().and_then(title);
     let facts = PageFacts {
@@ -95,7 +95,7 @@ pub(crate) fn page(
     // A coding that is not understood is 501, too.
     let is_about_method =
         matches!(failure.status, Status::METHOD_NOT_ALLOWED | Status::NOT_IMPLEMENTED)
-            && request.received.framing().is_ok();
+            && request.received().framing().is_ok();
     if is_about_method && response.get("Allow").is_none() {
         response = response.field("Allow", request.host.methods());
     }

@@ -121,7 +121,8 @@ pub(crate) async fn refused(
     let mut request = Box::new(RequestContext::new(context, host, received.clone()));
     let Logged { path, query, env, notes, user, client, .. } = logged;
     (request.path, request.query, request.env, request.notes) = (path, query, env, notes);
-    (request.authentication.user, request.client_ip) = (user, client);
+    request.authentication.user = user;
+    request.set_client(client);
     if let Some(settings) = settings {
         request.settings = settings;
     }
@@ -155,7 +156,8 @@ async fn conclude(
         response = error_document::page(&request, &failure, None);
     }
     let limits = request.settings.core.range_limits();
-    let mut response = byterange::apply(&request.received, &limits, response);
+    // Unmarked: a part is no whole response, and conditions and ranges are asked anew of each.
+    let mut response = byterange::apply(&request.unmarked().received, &limits, response);
     // As in httpd the time that `Expires` and conditions are reckoned from (http_filters.c,
     // basic_http_header).
     let start_s = received.start_us.div_euclid(1_000_000);
@@ -200,7 +202,8 @@ struct Ran {
 /// From the request line to a path; what needs no path is answered at once.
 async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Stop> {
     names::prepare(request).await?;
-    let received = request.received.clone();
+    // Unmarked: of a request that is given a shared answer the same was asked and checked.
+    let received = request.unmarked().received.clone();
     let framing = received.framing().map_err(Failure::from)?;
     check_host(request)?;
     take_host_of_target(request, &framing.target);
@@ -394,18 +397,20 @@ fn logged(
     handler: Option<&'static str>,
 ) -> Logged {
     let phases = &request.site().phases;
+    // Unmarked: the answer is there, and whoever shares it has a log line of its own.
+    let last = &request.unmarked().received;
     Logged {
         host: request.host.index,
         method: request.method,
         filename: request.logged_filename(),
         handler: handler_name(&request, handler),
         is_file: handler == Some(handler::FILE),
-        client: request.client_ip,
+        client: request.unmarked().ip,
         lookups: request.settings.core.hostname_lookups(),
         is_canonical: request.settings.core.use_canonical_name() == UseCanonicalName::On,
         tracks_first_byte: phases.tracks_first_byte.iter().any(|tracks| tracks(&request.settings)),
         chosen: Vec::new(),
-        received: (!Rc::ptr_eq(&request.received, received)).then_some(request.received),
+        received: (!Rc::ptr_eq(last, received)).then(|| last.clone()),
         path: request.path,
         query: request.query,
         user: request.authentication.user,
@@ -417,9 +422,9 @@ fn logged(
 
 /// `StrictHostCheck`: a request for a name that nobody has (vhost.c, ap_update_vhost_from_headers).
 fn check_host(request: &RequestContext<'_>) -> Result<(), Failure> {
-    let Some(name) = request.received.host_name().filter(|_| request.host.strict_host_check) else {
-        return Ok(());
-    };
+    // Unmarked: the host of each request that would be given the answer is checked as well.
+    let name = request.unmarked().received.host_name();
+    let Some(name) = name.filter(|_| request.host.strict_host_check) else { return Ok(()) };
     if request.host.answers_to(name) {
         return Ok(());
     }
@@ -436,16 +441,13 @@ fn take_host_of_target(request: &mut RequestContext<'_>, target: &Target<'_>) {
     if let Some(port) = host.port {
         named.extend_from_slice(format!(":{port}").as_bytes());
     }
-    let mut fields = fields::of_request(&request.received);
+    let mut fields = fields::of_request(request.received());
     let Some(sent) = fields::get(&fields, "Host").filter(|sent| *sent != named) else { return };
     let [old, new] = [sent, &named[..]].map(String::from_utf8_lossy);
     let text = format!("Replacing host header '{old}' with host '{new}' given in the request uri");
     request.log(Level::Debug, "core", Some(2417), &text);
     fields::set(&mut fields, "Host", named);
-    request.mark_personal();
-    if let Some(changed) = request.received.with_fields(&fields) {
-        request.received = Rc::new(changed);
-    }
+    request.set_fields(&fields);
 }
 
 /// A body that says how long it is can be refused before it is read.

@@ -269,8 +269,8 @@ fn on_off(on: bool) -> Option<Cow<'static, [u8]>> {
 
 impl Facts for Asked<'_, '_> {
     fn variable(&self, variable: Variable) -> Option<Cow<'_, [u8]>> {
-        let RequestContext { received, host, settings, .. } = self.request;
-        let request = self.request;
+        let RequestContext { host, settings, .. } = self.request;
+        let (request, received) = (self.request, self.request.received());
         let view = received.view();
         match variable {
             Variable::RequestMethod => Some(method(request)),
@@ -326,7 +326,7 @@ impl Facts for Asked<'_, '_> {
 
     fn request_field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
         let lines: Vec<&[u8]> = {
-            let view = self.request.received.view();
+            let view = self.request.received().view();
             let wanted = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);
             view.fields().filter(wanted).map(|field| field.1).collect()
         };
@@ -424,7 +424,7 @@ pub(crate) fn method(request: &RequestContext<'_>) -> Cow<'static, [u8]> {
         (Purpose::Sub | Purpose::Redirected, Some(method)) => {
             Cow::Borrowed(method.as_str().as_bytes())
         }
-        _ => Cow::Owned(request.received.view().method().to_vec()),
+        _ => Cow::Owned(request.received().view().method().to_vec()),
     }
 }
 

@@ -34,7 +34,10 @@ impl Handler for Representation {
 
     fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
         let conditions = conditions(request);
-        let response = respond(&request.received, request.method, &self, &conditions);
+        // Unmarked, here and below: no answer but a whole file is shared, and method and conditions
+        // of those that it may be given to are looked at again.
+        let received = &request.unmarked().received;
+        let response = respond(received, request.method, &self, &conditions);
         NowOrLater::Now(response.map_err(Stop::from))
     }
 }
@@ -93,7 +96,7 @@ pub(crate) fn method_for_file(
 pub(crate) fn conditions<'l>(request: &'l RequestContext<'_>) -> Conditions<'l> {
     match request.is_error_document {
         true => Conditions::default(),
-        false => sent_conditions(&request.received),
+        false => sent_conditions(&request.unmarked().received),
     }
 }
 

@@ -127,7 +127,8 @@ pub(crate) fn are_for_scripts(request: &RequestContext<'_>) -> bool {
 /// Find that name.
 pub(crate) async fn find_for_script(request: &RequestContext<'_>) {
     let lookups = request.settings.core.hostname_lookups();
-    request.received.names.find(request.context, End::Client(request.client()), lookups).await;
+    let client = End::Client(request.client());
+    request.received().names.find(request.context, client, lookups).await;
 }
 
 /// Find the names that hooks and texts may look at under the present settings of a request.
@@ -137,10 +138,12 @@ pub(crate) async fn find_for_script(request: &RequestContext<'_>) {
 pub(crate) async fn prepare(request: &RequestContext<'_>) -> Result<(), Stop> {
     let core = &request.settings.core;
     let (lookups, canonical) = (core.hostname_lookups(), core.use_canonical_name());
-    let names = &request.received.names;
+    // Unmarked: whoever looks at a name marks the answer.
+    let received = &request.unmarked().received;
+    let names = &received.names;
     if canonical == UseCanonicalName::Dns {
         request.mark_personal();
-        let local = End::Local(request.received.local_ip());
+        let local = End::Local(received.local_ip());
         names.ask(request, local, HostnameLookups::On).await?;
     }
     if lookups != HostnameLookups::Off && LOOKED_AT.load(Ordering::Relaxed) {

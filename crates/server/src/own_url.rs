@@ -9,15 +9,15 @@ impl RequestContext<'_> {
     /// `%V`, and the name in absolute URLs (UseCanonicalName).
     pub(crate) fn server_name(&self) -> String {
         let canonical = self.host.name().map(str::to_owned);
-        let local = || self.received.local_ip().to_string();
+        let local = || self.received().local_ip().to_string();
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::On => canonical.unwrap_or_else(local),
             UseCanonicalName::Dns => {
-                let name = self.received.names.get(End::Local(self.received.local_ip()));
+                let name = self.received().names.get(End::Local(self.received().local_ip()));
                 name.map(|name| name.to_string()).or(canonical).unwrap_or_else(local)
             }
             UseCanonicalName::Off => self
-                .received
+                .received()
                 .host_name()
                 // vhost.c, fix_hostname_non_v6: a name is in lower case from there on.
                 .map(|name| String::from_utf8_lossy(name).to_ascii_lowercase())
@@ -46,9 +46,9 @@ impl RequestContext<'_> {
             Some(name) => name.port,
             None => self.host.addresses.first().and_then(|address| address.port),
         };
-        let local = self.received.local.port();
-        let asked = self.received.host_port();
-        let has_host = self.received.host_name().is_some();
+        let local = self.received().local.port();
+        let asked = self.received().host_port();
+        let has_host = self.received().host_name().is_some();
         let physical = self.settings.core.use_canonical_physical_port().then_some(local);
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::Off | UseCanonicalName::Dns if has_host => {

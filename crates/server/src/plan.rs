@@ -58,14 +58,15 @@ pub(crate) struct Plan {
 impl Plan {
     /// What a look-up came to, if it would come to the same for others.
     fn of(request: &RequestContext<'_>, handler: &Rc<dyn Handler>) -> Option<Self> {
-        let received = &request.received;
+        // Unmarked: each request that is given the plan is asked for the same.
+        let received = &request.unmarked().received;
         let is_plain = request.may_be_planned
             && request.purpose == Purpose::Main
             && request.mapping.path_info.is_empty()
             && request.query.as_deref() == received.query()
             && request.backend.is_none()
             && request.authentication.is_unknown()
-            && (request.client_ip.is_none() && !request.is_momentary())
+            && (request.unmarked().ip.is_none() && !request.is_momentary())
             && request.output.vary.borrow().is_empty()
             && !received.is_changed()
             && (received.names.is_empty() && !names::are_for_scripts(request));
@@ -171,10 +172,12 @@ impl Plans {
             self.second = now_s;
             self.known.clear();
         }
-        let Ok(framing) = request.received.framing() else { return };
+        // Unmarked: the path is what a plan is found by, and the second that in which it holds.
+        let received = &request.unmarked().received;
+        let Ok(framing) = received.framing() else { return };
         let Target::Origin { path, .. } = framing.target else { return };
         // What began in another second may have seen what is there no more.
-        let is_of_now = request.received.start_us.div_euclid(1_000_000) == now_s;
+        let is_of_now = received.start_us.div_euclid(1_000_000) == now_s;
         if !is_of_now || self.make_key(request.host, (request.method, path)).is_none() {
             return;
         }

@@ -159,7 +159,7 @@ pub(crate) fn elsewhere<'l, T: Send + 'static>(
         return NowOrLater::Now(Ok(keep(request, key, work())));
     }
     NowOrLater::later(async move {
-        let found = accounting::blocking(&request.received.spent, Cause::Helper, work).await;
+        let found = accounting::blocking(request.spent(), Cause::Helper, work).await;
         Ok(keep(request, key, found.map_err(|error| no_thread(&error))?))
     })
 }

@@ -86,7 +86,9 @@ impl Representation {
         let held = request.context.hold_file();
         let held = held.ok_or_else(|| phase::open_failure(request, Errno::MFILE))?;
         let Entry { file, status } = entry;
-        let (settings, now_us) = (&request.settings, request.received.start_us);
+        // Unmarked, here and below: what tells of a file that it is of this second is shared in no
+        // other (`is_settled`).
+        let (settings, now_us) = (&request.settings, request.unmarked().received.start_us);
         let [(_, content_encoding), (_, content_language)] = codings(request);
         let etag = file_tag(request, &file, &status).await?;
         let content_md5 = match settings.core.content_digest() {
@@ -156,7 +158,7 @@ pub(crate) async fn file_tag(
     };
     Ok(match digest {
         Some(digest) => Some([&b"\""[..], &digest, b"\""].concat()),
-        None => make_etag(facts, status, request.received.start_us),
+        None => make_etag(facts, status, request.unmarked().received.start_us),
     })
 }
 
@@ -177,7 +179,7 @@ pub(crate) fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
 /// `Last-Modified` and `ETag` of a folder, of which no digest is made (ap_make_etag_ex: where
 /// nothing but a digest is asked for httpd sends an empty tag, which would match every time).
 pub(crate) fn folder_validators(request: &RequestContext<'_>, status: &Status) -> Vec<Field> {
-    let now_us = request.received.start_us;
+    let now_us = request.unmarked().received.start_us;
     let facts = FileEtag { digest: false, ..request.settings.core.file_etag() };
     let changed_s = status.modified_us().min(now_us).div_euclid(1_000_000);
     let changed = ("Last-Modified".into(), http_date(changed_s).into_bytes());

@@ -4,13 +4,16 @@
 //! Hooks read and change it phase by phase. What they learn about the client goes through the
 //! accessors here, which note that the answer is not the same for everybody.
 
+mod client;
+
+pub(crate) use client::Client;
+
 use crate::access_log;
 use crate::admit::Authentication;
 use crate::context::Context;
 use crate::log::level::Level;
 use crate::mapping::{ContextInfo, Entry, Mapping};
 use crate::metadata::Metadata;
-use crate::names::End;
 use crate::negotiated::Negotiated;
 use crate::plan::Plan;
 use crate::question::Answers;
@@ -21,10 +24,9 @@ use crate::site::Site;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Table;
-use message::{BodyLength, Method};
+use message::Method;
 use runtime::file::{Errno, Kind};
 use std::cell::{Cell, RefCell};
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -59,8 +61,7 @@ pub(crate) struct Original {
 pub(crate) struct RequestContext<'a> {
     pub(crate) context: &'a Context,
     pub(crate) host: &'a Host,
-    /// What the client sent; `RequestHeader` may have changed its fields.
-    pub(crate) received: Rc<ReceivedRequest>,
+    client: Client,
     pub(crate) purpose: Purpose,
     /// The method; an error document is asked for with GET.
     pub(crate) method: Option<Method>,
@@ -85,8 +86,6 @@ pub(crate) struct RequestContext<'a> {
     pub(crate) notes_before: Table,
     pub(crate) authentication: Authentication,
     pub(crate) output: OutputFields,
-    /// The client as mod_remoteip sees it.
-    pub(crate) client_ip: Option<IpAddr>,
     /// The request that this one replaced, and so on back to the one that the client sent.
     pub(crate) original: Option<Rc<Original>>,
     /// Internal redirects and look-ups so far.
@@ -118,7 +117,7 @@ impl<'a> RequestContext<'a> {
             method,
             path: Vec::new(),
             query: received.query().map(<[u8]>::to_vec),
-            received,
+            client: Client::of(received),
             mapping: Mapping::to_root(host.root.clone()),
             backend: None,
             found: Err(Errno::NOENT),
@@ -130,7 +129,6 @@ impl<'a> RequestContext<'a> {
             notes_before: Table::default(),
             authentication: Authentication::default(),
             output: OutputFields::default(),
-            client_ip: None,
             original: None,
             redirects: 0,
             depth: 0,
@@ -145,7 +143,7 @@ impl<'a> RequestContext<'a> {
 
     /// A look-up of another URL path on behalf of this request (ap_sub_req_lookup_uri).
     pub(crate) fn sub(&self, path: Vec<u8>, query: Option<Vec<u8>>) -> Self {
-        let mut sub = Self::new(self.context, self.host, self.received.clone());
+        let mut sub = Self::new(self.context, self.host, self.client.received.clone());
         sub.purpose = Purpose::Sub;
         sub.method = Some(match self.method {
             Some(Method::Head) => Method::Head,
@@ -153,7 +151,7 @@ impl<'a> RequestContext<'a> {
         });
         (sub.path, sub.query) = (path, query);
         sub.env = self.env.clone();
-        sub.client_ip = self.client_ip;
+        sub.client.ip = self.client.ip;
         sub.authentication.clone_from(&self.authentication);
         sub.original.clone_from(&self.original);
         (sub.redirects, sub.depth) = (self.redirects, self.depth + 1);
@@ -167,7 +165,7 @@ impl<'a> RequestContext<'a> {
     /// (ap_internal_fast_redirect).
     pub(crate) fn adopt(&mut self, mut sub: Self) {
         // What `RequestHeader` did to the fields of a look-up is lost with it: it is still to come.
-        sub.received = self.received.clone();
+        sub.client = self.client.clone();
         sub.purpose = self.purpose;
         sub.method = self.method;
         sub.depth = self.depth;
@@ -197,7 +195,7 @@ impl<'a> RequestContext<'a> {
         status: u16,
         method: Option<Method>,
     ) -> Self {
-        let mut next = Self::new(self.context, self.host, self.received.clone());
+        let mut next = Self::new(self.context, self.host, self.client.received.clone());
         next.purpose = Purpose::Redirected;
         next.method = method;
         (next.path, next.query) = (path, query);
@@ -214,7 +212,7 @@ impl<'a> RequestContext<'a> {
         if let Some(query) = &self.query {
             next.env.set("REDIRECT_QUERY_STRING", query.as_slice());
         }
-        next.client_ip = self.client_ip;
+        next.client.ip = self.client.ip;
         next.authentication.clone_from(&self.authentication);
         next.output = self.output.redirected();
         next.notes_before.clone_from(&self.notes);
@@ -241,31 +239,6 @@ impl<'a> RequestContext<'a> {
 
     pub(crate) fn site(&self) -> &'a Site {
         self.context.site()
-    }
-
-    /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`).
-    pub(crate) fn body(&self) -> BodyLength {
-        if self.is_error_document { BodyLength::None } else { self.received.body() }
-    }
-
-    /// A field of the request; the answer depends on it.
-    pub(crate) fn field(&self, name: &str) -> Option<&[u8]> {
-        self.mark_personal();
-        self.received.field(name.as_bytes())
-    }
-
-    /// The client's address, as mod_remoteip sees it; the answer depends on it.
-    pub(crate) fn client(&self) -> IpAddr {
-        self.mark_personal();
-        self.client_ip.unwrap_or_else(|| self.received.client.ip().to_canonical())
-    }
-
-    /// The client's name, if `HostnameLookups` or a rule for access had it looked up, else its
-    /// address (ap_get_useragent_host with REMOTE_NAME).
-    pub(crate) fn client_name(&self) -> String {
-        let client = self.client();
-        let name = self.received.names.get(End::Client(client));
-        name.map_or_else(|| client.to_string(), |name| name.to_string())
     }
 
     /// The answer is for this request only.

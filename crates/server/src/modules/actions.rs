@@ -119,8 +119,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
     if settings.actions.is_empty() && settings.scripts.is_empty() {
         return Ok(None);
     }
-    request.mark_personal();
-    let received = request.received.clone();
+    let received = request.received().clone();
     let method = match request.method {
         Some(method) => Cow::Borrowed(method.as_str()),
         None => String::from_utf8_lossy(received.view().method()),

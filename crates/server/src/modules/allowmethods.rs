@@ -89,7 +89,7 @@ pub(crate) fn access(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if SETTINGS.of(&request.settings).allows(request.method) {
         return Ok(());
     }
-    let method = String::from_utf8_lossy(request.received.view().method());
+    let method = String::from_utf8_lossy(request.received().view().method());
     let path = request.display_path();
     let text = format!("client method denied by server configuration: '{method}' to {path}");
     Err(Failure::new(Status::METHOD_NOT_ALLOWED, "allowmethods", text).id(1623).at_error().into())

@@ -18,7 +18,6 @@ use crate::waiting::{self, NowOrLater, Waiting};
 use message::Status;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Who knows users and their passwords: the provider `file`, which an alias gives a file of its
@@ -260,14 +259,11 @@ pub(crate) fn fake(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 
 /// Replace the field of the request, or take it out.
 fn set_authorization(request: &mut RequestContext<'_>, value: Option<Vec<u8>>) {
-    request.mark_personal();
-    let view = request.received.view();
+    let view = request.received().view();
     let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned().into();
     let others = view.fields().filter(|field| !field.0.eq_ignore_ascii_case(b"Authorization"));
     let mut fields: Vec<crate::response::Field> =
         others.map(|field| (name(field.0), field.1.to_vec())).collect();
     fields.extend(value.map(|value| ("Authorization".into(), value)));
-    if let Some(received) = request.received.with_fields(&fields) {
-        request.received = Rc::new(received);
-    }
+    request.set_fields(&fields);
 }

@@ -84,7 +84,7 @@ pub(crate) fn is_in(networks: &[Subnet], address: IpAddr) -> bool {
 pub(crate) fn is_local(request: &RequestContext<'_>) -> bool {
     let client = request.client().to_canonical();
     // 127.0.0.0/8 and ::1 are what the standard library calls loopback.
-    client.is_loopback() || client == request.received.local.ip().to_canonical()
+    client.is_loopback() || client == request.received().local.ip().to_canonical()
 }
 
 /// The client's name, if it is one that can be trusted.
@@ -94,7 +94,7 @@ pub(crate) fn client_name<'l>(request: &'l RequestContext<'_>) -> Waiting<'l, Op
         Answer::Name(name) => {
             if name.is_some() {
                 let client = End::Client(request.client());
-                request.received.names.keep(client, name.as_deref()); // for logs
+                request.received().names.keep(client, name.as_deref()); // for logs
             }
             Ok(name)
         }

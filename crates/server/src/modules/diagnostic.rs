@@ -61,7 +61,7 @@ impl Handler for Diagnostic {
 
     fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
         let limit = request.settings.core.limit_request_body();
-        NowOrLater::boxed(move || async move { Ok(respond(&request.received, limit).await?) })
+        NowOrLater::boxed(move || async move { Ok(respond(request.received(), limit).await?) })
     }
 }
 

@@ -209,14 +209,13 @@ pub(crate) fn finish(
         return Ok(());
     }
     let Some(code) = expires.code(response.content_type.as_deref()) else { return Ok(()) };
-    let now_us = request.received.start_us;
+    let now_us = request.start_us();
     let base_us = match (code.base, request.mapping.status.map(|status| status.modified_us())) {
         (Base::Access, _) => now_us,
         (Base::Modification, Some(modified_us)) => modified_us,
         (Base::Modification, None) => return Ok(()),
     };
     let at_us = (base_us + i64::from(code.seconds) * 1_000_000).max(now_us);
-    request.mark_momentary();
     let age = format!("max-age={}", (at_us - now_us) / 1_000_000);
     fields::merge(&mut response.fields, "Cache-Control", age.into_bytes());
     let date = http_date(at_us.div_euclid(1_000_000));

@@ -133,7 +133,8 @@ impl Handler for Described {
 /// Refuse what cannot be done with any file before looking what is there.
 pub(crate) fn check_method(request: &RequestContext<'_>) -> Result<(), Failure> {
     if request.method != Some(Method::Options) {
-        method_for_file(&request.received, request.method)?;
+        // Unmarked: it decides nothing but the text about a method that is refused.
+        method_for_file(&request.unmarked().received, request.method)?;
     }
     Ok(())
 }

@@ -18,7 +18,6 @@ use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Scope};
 use expr::Subnet;
 use std::net::{IpAddr, ToSocketAddrs};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The module and its table.
@@ -208,10 +207,14 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
 
 /// Post-read-request hook (remoteip_modify_request).
 pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    if request.received.proxy.is_some() {
+    // Unmarked: without the field the rules do nothing, and those who send it are given no shared
+    // answer (`is_plain`). What a proxy said before HTTP is about the connection, and in no answer.
+    let client = request.unmarked().clone();
+    let received = client.received.clone();
+    if received.proxy.is_some() {
         // What the proxy said before HTTP comes first.
         if request.logs("remoteip", Level::Trace1) {
-            let client = request.received.client.ip().to_canonical();
+            let client = received.client.ip().to_canonical();
             let text = format!("Using {client} as client's IP from PROXY protocol");
             request.log(Level::Trace1, "remoteip", None, &text);
         }
@@ -219,12 +222,11 @@ pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     }
     let settings = HOST_SETTINGS.of(&request.host.modules);
     let Some(name) = settings.header.as_deref() else { return Ok(()) };
-    let received = request.received.clone();
     let view = received.view();
     let Some(value) = fields::joined(&view, name.as_bytes()) else { return Ok(()) };
     request.mark_personal();
     // Behind a redirect within the server it goes on where it ended.
-    let peer = request.client_ip.unwrap_or_else(|| received.client.ip().to_canonical());
+    let peer = client.address();
     let said = read_value(settings.proxies.as_deref(), peer, &value);
     if let Some(ignored) = &said.ignored {
         let (id, why) = ignored;
@@ -232,7 +234,7 @@ pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         request.log(Level::Debug, "remoteip", Some(*id), &text);
     }
     let Some(client) = said.client else { return Ok(()) };
-    request.client_ip = Some(client);
+    request.set_client(Some(client));
     let mut list = fields::of_request(&received);
     match said.rest {
         Some(rest) => fields::set(&mut list, name, rest.to_vec()),
@@ -244,9 +246,7 @@ pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
             fields::set(&mut list, name, said.proxies.clone().into_bytes());
         }
     }
-    if let Some(changed) = received.with_fields(&list) {
-        request.received = Rc::new(changed);
-    }
+    request.set_fields(&list);
     Ok(())
 }
 

@@ -304,10 +304,9 @@ pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> 
 }
 
 async fn correct(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    request.mark_personal();
+    let referer = request.field("Referer").map(<[u8]>::to_vec);
     let settings = *SETTINGS.of(&request.settings);
     let Ok(folder) = walk::folder(request).await else { return Ok(()) };
-    let received = request.received.clone();
     let (path, path_info, query) =
         (request.path.clone(), request.mapping.path_info.clone(), request.query.clone());
     let wrong = request.file_name().to_vec();
@@ -316,7 +315,7 @@ async fn correct(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         path_info: &path_info,
         wrong: &wrong,
         query: query.as_deref(),
-        referer: received.field(b"Referer"),
+        referer: referer.as_deref(),
     };
     if asked.folder().is_none() {
         return Ok(());

@@ -25,12 +25,12 @@ static SOURCE: ThreadKey<RefCell<Source>> = ThreadKey::new();
 /// its identifier. It is what the logs call the request as well.
 pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     request.mark_personal();
-    let unique = &request.received.ids.unique;
+    let unique = &request.received().ids.unique;
     let id = unique.get().unwrap_or_else(|| {
-        let time_s = request.received.start_us.div_euclid(1_000_000);
+        let time_s = request.received().start_us.div_euclid(1_000_000);
         // httpd numbers the connections of a child; here threads share one, and the port of the
         // client tells them apart as well.
-        let connection = u32::from(request.received.other_end().port());
+        let connection = u32::from(request.received().other_end().port());
         SOURCE.of(&request.context.modules).borrow_mut().next(time_s, connection)
     });
     unique.set(Some(id));

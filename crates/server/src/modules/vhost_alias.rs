@@ -247,7 +247,7 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
     // Prepared answers are kept by virtual host and path, not by name.
     request.mark_personal();
     let name = match map.by_address {
-        true => request.received.local.ip().to_canonical().to_string(),
+        true => request.received().local.ip().to_canonical().to_string(),
         // The dot of the root of all names is not part of this one (vhost.c, fix_hostname).
         false => {
             let name = request.server_name();

@@ -50,7 +50,7 @@ pub(crate) fn describe(
     if closes {
         response.set("Connection", "close");
     }
-    let now_s = request.received.start_us.div_euclid(1_000_000);
+    let now_s = request.received().start_us.div_euclid(1_000_000);
     let modified = head.last_modified.iter().filter_map(|text| parse_http_date(text));
     let modified_s = modified.max().map(|modified_s| modified_s.min(now_s));
     if let Some(modified_s) = modified_s {

@@ -65,7 +65,7 @@ pub(super) fn of_script(request: &RequestContext<'_>) -> Table {
 
 /// `HTTP_*`. Fields of one name are one.
 fn request_fields(request: &RequestContext<'_>, rules: Rules, env: &mut Table) {
-    let view = request.received.view();
+    let view = request.received().view();
     let (mut fields, mut buffer) = (Table::default(), Vec::new());
     for (name, value) in view.fields() {
         let variable = fastcgi::environment::variable(name, rules.passes, &mut buffer);
@@ -120,7 +120,7 @@ fn server(request: &RequestContext<'_>, env: &mut Table) {
     env.put("SERVER_SIGNATURE", error_document::signature(request, ""));
     env.put("SERVER_SOFTWARE", identity::banner(request.site().tokens));
     env.put("SERVER_NAME", name);
-    env.put("SERVER_ADDR", request.received.local_ip().to_string());
+    env.put("SERVER_ADDR", request.received().local_ip().to_string());
     env.put("SERVER_PORT", request.server_port().to_string());
     let root = expression::document_root(request);
     env.put("DOCUMENT_ROOT", root.as_slice());
@@ -135,11 +135,11 @@ fn server(request: &RequestContext<'_>, env: &mut Table) {
 /// Those that depend on who asks.
 pub(super) fn of_client(request: &RequestContext<'_>, env: &mut impl Told) {
     let client = request.client();
-    if let Some(name) = request.received.names.get(End::Client(client)) {
+    if let Some(name) = request.received().names.get(End::Client(client)) {
         env.tell("REMOTE_HOST", name.as_bytes());
     }
     env.tell("REMOTE_ADDR", client.to_string().as_bytes());
-    env.tell("REMOTE_PORT", request.received.client.port().to_string().as_bytes());
+    env.tell("REMOTE_PORT", request.received().client.port().to_string().as_bytes());
     let before = request.original.as_ref().and_then(|original| original.user.as_deref());
     match (&request.authentication.user, before) {
         (Some(user), _) => env.tell("REMOTE_USER", user),
@@ -153,7 +153,7 @@ pub(super) fn of_client(request: &RequestContext<'_>, env: &mut impl Told) {
 
 /// Those that depend on what is asked.
 pub(super) fn of_request(request: &RequestContext<'_>, rules: Rules, env: &mut impl Told) {
-    let view = request.received.view();
+    let view = request.received().view();
     env.tell("GATEWAY_INTERFACE", b"CGI/1.1");
     env.tell("SERVER_PROTOCOL", view.protocol());
     env.tell("REQUEST_METHOD", &expression::method(request));

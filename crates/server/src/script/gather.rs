@@ -47,7 +47,7 @@ pub(crate) async fn gather(
     let gathered = fill(request, incoming, Progress { length, enough, began_ms }, unpacker).await;
     incoming.set_gathered(false);
     if let Some(held) = incoming.held() {
-        held.regain(request.context, request.host.index, &request.received).await;
+        held.regain(request.context, request.host.index, request.received()).await;
     }
     gathered
 }
@@ -58,7 +58,7 @@ async fn fill(
     progress: Progress,
     mut unpacker: Option<Box<dyn InputFilter>>,
 ) -> Result<Gathered, Refusal> {
-    let spent = &request.received.spent;
+    let spent = request.spent();
     let mut growing = Growing::new(request.context, spent);
     loop {
         let waiting = spent.wait(Cause::ClientRead);

@@ -46,9 +46,9 @@ impl Template {
         let mut script = environment::of_script(request);
         script.set("SCRIPT_FILENAME", all.get("SCRIPT_FILENAME")?);
         Some(Self {
-            host: request.received.host_name().map(<[u8]>::to_vec),
-            port: request.received.host_port(),
-            local: request.received.local,
+            host: request.received().host_name().map(<[u8]>::to_vec),
+            port: request.received().host_port(),
+            local: request.received().local,
             own_bytes: own.len(),
             own: params,
             server: encoded(&environment::of_server(request)),
@@ -58,7 +58,7 @@ impl Template {
 
     /// Whether it holds for a request for the same script.
     pub(crate) fn is_for(&self, request: &RequestContext<'_>) -> bool {
-        let received = &request.received;
+        let received = request.received();
         self.host.as_deref() == received.host_name()
             && self.port == received.host_port()
             && self.local == received.local
@@ -71,7 +71,7 @@ impl Template {
         rules: Rules,
     ) -> Option<(Sent, Table)> {
         let known = self.own_bytes + self.server.len() + self.script.len();
-        let room = known + request.received.head_bytes() + ROOM_BYTES;
+        let room = known + request.received().head_bytes() + ROOM_BYTES;
         let mut params = Params::from_template(&self.own, Vec::with_capacity(room));
         fields(request, rules, &mut params)?;
         params.add_pairs(&self.server).ok()?;
@@ -103,7 +103,7 @@ fn encoded(table: &Table) -> Vec<u8> {
 
 /// `HTTP_*`, if no two fields have one name.
 fn fields(request: &RequestContext<'_>, rules: Rules, params: &mut Params) -> Option<()> {
-    let view = request.received.view();
+    let view = request.received().view();
     let mut buffer = Vec::with_capacity(32);
     for (nth, (name, value)) in view.fields().enumerate() {
         let is_known = |field: (&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);

@@ -5,13 +5,12 @@ use super::Insert;
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::phase::{self, Stop};
-use crate::received_request::ReceivedRequest;
 use crate::request_context::RequestContext;
+use crate::response::Field;
 use crate::{fields, representation};
 use message::Status;
 use std::fs::File;
 use std::io::Read;
-use std::rc::Rc;
 
 /// A longer text is cut off here: the page is put together in memory.
 const BYTES_MAX: u64 = 1 << 20;
@@ -57,10 +56,10 @@ pub(super) async fn find(
     if names.iter().all(|name| name.is_none()) {
         return found;
     }
-    let received = asking(request);
+    let asking = asking(request);
     for (name, found) in names.iter().zip(&mut found) {
         if let Some(name) = name {
-            *found = find_one(request, &received, name).await;
+            *found = find_one(request, &asking, name).await;
         }
     }
     found
@@ -69,10 +68,10 @@ pub(super) async fn find(
 /// The same for one of them; if there is something that cannot be inserted the log says why.
 async fn find_one(
     request: &RequestContext<'_>,
-    received: &Rc<ReceivedRequest>,
+    asking: &[Field],
     name: &str,
 ) -> Option<Insertable> {
-    match look_up(request, received, name).await {
+    match look_up(request, asking, name).await {
         Ok(found) => found.inspect(|found| {
             if found.length > BYTES_MAX {
                 let text = format!("{name} is cut off after {BYTES_MAX} bytes in listings");
@@ -87,26 +86,26 @@ async fn find_one(
     }
 }
 
-/// The request with the wish for a text without a coding: what it accepts is about the page.
-fn asking(request: &RequestContext<'_>) -> Rc<ReceivedRequest> {
-    let mut fields = fields::of_request(&request.received);
+/// The fields of a wish for a text without a coding: what it accepts is about the page.
+fn asking(request: &RequestContext<'_>) -> Vec<Field> {
+    let mut fields = fields::of_request(request.received());
     let is_own = |name: &str| {
         name.eq_ignore_ascii_case("Accept") || name.eq_ignore_ascii_case("Accept-Encoding")
     };
     fields.retain(|field| !is_own(&field.0));
     fields.push(("Accept".into(), b"text/html, text/plain".to_vec()));
-    request.received.with_fields(&fields).map_or_else(|| request.received.clone(), Rc::new)
+    fields
 }
 
 /// Look a name up as a URL. Only a file is inserted: httpd runs a script whose type is HTML, and
 /// shows the source of one whose type is another text.
 async fn look_up(
     request: &RequestContext<'_>,
-    received: &Rc<ReceivedRequest>,
+    asking: &[Field],
     name: &str,
 ) -> Result<Option<Insertable>, Stop> {
     let mut found = phase::sub_request(request, name.as_bytes(), request.query.clone())?;
-    found.received = received.clone();
+    found.set_fields(asking);
     phase::process(&mut found).await?;
     let content_type = representation::content_type(&found).unwrap_or_default();
     let Some(is_html) = is_html(&content_type).filter(|_| phase::is_regular(&found)) else {

@@ -158,7 +158,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
         let text = format!("cannot read directory {}: {error}", request.path.escape_ascii());
         Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
     };
-    let spent = &request.received.spent;
+    let spent = request.spent();
     let read_names = move || file::names(&folder).map(|names| (names, folder));
     let names = accounting::blocking(spent, Cause::Disk, read_names)
         .await

@@ -31,7 +31,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn of(request: &RequestContext<'_>, flavor: &'static Flavor) -> Self {
-        let client = SocketAddr::new(request.client(), request.received.client.port());
+        let client = SocketAddr::new(request.client(), request.received().client.port());
         let (server, host) = (request.context.server(), request.host.index);
         let script = request.mapping.place.path();
         Self { server, host, client, flavor, script, line: Vec::new(), bytes: 0 }

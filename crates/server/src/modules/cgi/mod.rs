@@ -43,7 +43,6 @@ use script_log::Entry;
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::rc::Rc;
 use std::time::Duration;
 
 /// mod_cgi and its table.
@@ -97,7 +96,7 @@ impl Flavor {
         // The page for a request that found no room does not wait for room once more.
         let was_refused = request.env.get("REDIRECT_STATUS") == Some(b"503");
         let start_ms = if was_refused { timeout_ms.min(PAGE_START_MS) } else { timeout_ms };
-        let mut waits = Waits::new(request.received.spent.clone());
+        let mut waits = Waits::new(request.spent().clone());
         waits.now_for(Some(Cause::BackendConnect));
         let descriptors = request.context.server().held.hold(DESCRIPTORS);
         let program = self.start(request, command, Duration::from_millis(start_ms)).await?;
@@ -327,7 +326,7 @@ impl Flavor {
             response.content_type = representation::content_type(request);
         }
         let going_on = request.context.going_on().clone();
-        let is_head = request.received.is_head();
+        let is_head = request.received().is_head();
         if response.status.is_bodyless() || is_head {
             // The script runs to its end, as it would for anybody else.
             if let Err(fault) = relay.finish().await {
@@ -351,7 +350,7 @@ impl Flavor {
 /// Those who wait for other scripts to end must not keep anybody from a slot. A thread of one
 /// connection would have nobody to give it to.
 fn give_slot_back(request: &RequestContext<'_>) {
-    if let Some(held) = request.received.held.borrow().upgrade()
+    if let Some(held) = request.received().held.borrow().upgrade()
         && !request.context.carries_one()
     {
         held.release();
@@ -359,9 +358,9 @@ fn give_slot_back(request: &RequestContext<'_>) {
 }
 
 async fn take_slot_again(request: &RequestContext<'_>) {
-    let held = request.received.held.borrow().upgrade();
+    let held = request.received().held.borrow().upgrade();
     if let Some(held) = held.filter(|_| !request.context.carries_one()) {
-        held.regain(request.context, request.host.index, &request.received).await;
+        held.regain(request.context, request.host.index, request.received()).await;
     }
 }
 
@@ -386,15 +385,13 @@ pub(crate) fn redirected(request: &mut RequestContext<'_>, redirect: Redirect<'_
         Redirect::Local(path) => path,
     };
     // The body of the request was for the script.
-    let fields = request.received.view();
+    let fields = request.received().view();
     let others = fields.fields().filter(|field| !field.0.eq_ignore_ascii_case(b"Content-Length"));
     let others = others
         .map(|(name, value)| (String::from_utf8_lossy(name).into_owned().into(), value.to_vec()));
     let others: Vec<_> = others.collect();
-    if fields.get_name(b"Content-Length").is_some()
-        && let Some(received) = request.received.with_fields(&others)
-    {
-        request.received = Rc::new(received);
+    if fields.get_name(b"Content-Length").is_some() {
+        request.set_fields(&others);
     }
     request.method = Some(Method::Get);
     phase::internal(request, path)

@@ -35,7 +35,7 @@ pub(super) async fn write(request: &RequestContext<'_>, entry: Entry<'_>) {
     let text = text(request, &entry);
     let append = move || append(path, most, &text);
     // What cannot be written is lost, as it is by httpd.
-    let _ = accounting::blocking(&request.received.spent, Cause::Disk, append).await;
+    let _ = accounting::blocking(request.spent(), Cause::Disk, append).await;
 }
 
 fn append(path: PathBuf, most: i64, text: &[u8]) {
@@ -47,7 +47,7 @@ fn append(path: PathBuf, most: i64, text: &[u8]) {
 }
 
 fn text(request: &RequestContext<'_>, entry: &Entry<'_>) -> Vec<u8> {
-    let view = request.received.view();
+    let view = request.received().view();
     let mut out = Vec::new();
     let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
     let (status, script) = match entry {

@@ -73,8 +73,8 @@ impl Load {
             };
         // A measurement that is broken off closes its connections. What it had asked for would
         // hold slots and cores for up to a minute, and nobody would read the answers.
-        request.received.ends_with_input.set(true);
-        let spent = &request.received.spent;
+        request.received().ends_with_input.set(true);
+        let spent = request.spent();
         let done = match *self {
             Self::Wait => {
                 let _waiting = spent.wait(Cause::Handler);

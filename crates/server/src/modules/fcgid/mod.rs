@@ -104,7 +104,7 @@ async fn respond(request: &mut RequestContext<'_>) -> Result<Response, Stop> {
     let mut attempts = if is_safe { 2 } else { 1 };
     loop {
         attempts -= 1;
-        let mut waits = Waits::new(request.received.spent.clone());
+        let mut waits = Waits::new(request.spent().clone());
         waits.now_for(Some(Cause::BackendConnect));
         let descriptors = request.context.server().held.hold(DESCRIPTORS);
         let leased = lease(request, &class, &terms).await;
@@ -282,7 +282,7 @@ async fn response(
     if response.content_type.is_none() {
         response.content_type = representation::content_type(request);
     }
-    let is_head = request.received.is_head();
+    let is_head = request.received().is_head();
     if response.status.is_bodyless() || is_head {
         // The script runs to its end, as it would for anybody else.
         if !managed.finish().await {

@@ -241,7 +241,7 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
         },
         coders: &CODERS.of(&request.context.modules),
         notes: &notes,
-        spent: &request.received.spent,
+        spent: request.spent(),
         log: &|level, module, id, text| request.log_recurring(level, module, Some(id), text),
     };
     finish(settings, &facts, response).await
@@ -261,10 +261,11 @@ pub(crate) fn codings_of(
     codings(settings, by_extension, response)
 }
 
-/// The values of all `Accept-Encoding` fields, joined as httpd does when it reads them. Whether
-/// the answer depends on them is for the caller to know.
+/// The values of all `Accept-Encoding` fields, joined as httpd does when it reads them. Unmarked:
+/// where they decide about the coding alone, each coding is kept for those who get it, and where
+/// they decide about more, `codings` says so.
 fn accept_encoding(request: &RequestContext<'_>) -> Option<Vec<u8>> {
-    let view = request.received.view();
+    let view = request.unmarked().received.view();
     let values: Vec<&[u8]> = view.get_all(Known::AcceptEncoding).collect();
     (!values.is_empty()).then(|| values.join(&b", "[..]))
 }

@@ -10,9 +10,8 @@ use crate::prepared;
 use crate::request_context::RequestContext;
 use crate::response::{Field, Response};
 use crate::waiting::{self, Waiting};
-use message::{Known, Method, Status, Target, scan};
+use message::{Known, Method, Status, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Template};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Post-read-request hook: rules with `early`, which only the main server and hosts can have.
@@ -70,9 +69,7 @@ pub(crate) fn finish(
 
 /// No filter is inserted for the answers to TRACE and to `OPTIONS *`, which no handler gives.
 fn has_filters(request: &RequestContext<'_>) -> bool {
-    let is_asterisk =
-        request.received.framing().is_ok_and(|framing| framing.target == Target::Asterisk);
-    request.method != Some(Method::Trace) && !is_asterisk
+    request.method != Some(Method::Trace) && !request.is_for_server()
 }
 
 /// The filter FIXUP_HEADERS_ERR. An error page forgets what the handler has set; what was there
@@ -160,17 +157,16 @@ async fn change_request(
     if rules.iter().any(|rule| is_unusual(rule) || is_for_all(rule)) {
         request.mark_personal();
     }
-    let before = fields::of_request(&request.received);
+    // Unmarked: what the rules change marks the answer, and those for whom they would change
+    // something are given no shared one (`is_plain`).
+    let before = fields::of_request(&request.unmarked().received);
     let list = List::Request(before.clone());
     let mut work = Work { request, response: None, list, may_wait: true };
     let done = work.run(rules, is_early).await;
     let List::Request(list) = work.list else { return done };
     if list != before {
         // Logs show the changed fields, and everybody's are others.
-        request.mark_personal();
-        if let Some(changed) = request.received.with_fields(&list) {
-            request.received = Rc::new(changed);
-        }
+        request.set_fields(&list);
     }
     done
 }
@@ -317,8 +313,7 @@ impl Work<'_, '_> {
 
     /// Fields of the request go back as they came.
     fn echo(&mut self, regex: &Regex) {
-        self.request.mark_personal();
-        let mut echoed = fields::of_request(&self.request.received);
+        let mut echoed = fields::of_request(self.request.received());
         echoed.retain(|field| regex.is_match(field.0.as_bytes()).unwrap_or(false));
         // httpd echoes into the fields of good responses, `always` or not.
         match &mut self.response {

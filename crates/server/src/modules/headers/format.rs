@@ -143,7 +143,7 @@ fn item<'t>(
 
 impl Piece {
     fn write(&self, request: &RequestContext<'_>, out: &mut Vec<u8>) {
-        let received = &request.received;
+        let received = request.received();
         let text = match self {
             Self::Text(text) => return out.extend_from_slice(text),
             Self::Variable(name) => return variable(request, name, out),

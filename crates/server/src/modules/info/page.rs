@@ -92,7 +92,7 @@ async fn lines(
     wanted: Option<Vec<&'static str>>,
 ) -> Result<Vec<u8>, Failure> {
     let server = request.context.server();
-    let shown = accounting::compute(&request.received.spent, move |_| {
+    let shown = accounting::compute(request.spent(), move |_| {
         let mut out = Vec::new();
         let is_wanted =
             |name: &str| wanted.iter().flatten().any(|wanted| wanted.eq_ignore_ascii_case(name));

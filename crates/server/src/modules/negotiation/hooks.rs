@@ -115,7 +115,7 @@ async fn find(request: &mut RequestContext<'_>, base: &[u8]) -> Result<Option<Fo
             (!variants.is_empty()).then_some(Found { variants, files: 0, by_name })
         }
         variant::Found::Variants(variants) => {
-            let now_us = request.received.start_us;
+            let now_us = request.received().start_us;
             request.negotiated.list_tag = Some(representation::time_tag(folder_us, now_us));
             let files = variants.len();
             Some(Found { variants, files, by_name: ByName::Beside })
@@ -194,7 +194,7 @@ fn folder_url<'l>(request: &'l RequestContext<'_>) -> &'l [u8] {
 /// All lines of a field of the request as one.
 fn joined(request: &RequestContext<'_>, name: &str) -> Option<Vec<u8>> {
     request.mark_personal();
-    let view = request.received.view();
+    let view = request.received().view();
     let is_it = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name.as_bytes());
     let lines: Vec<&[u8]> = view.fields().filter(is_it).map(|field| field.1).collect();
     (!lines.is_empty()).then(|| lines.join(&b", "[..]))
@@ -242,7 +242,7 @@ impl Contest<'_> {
             false => None,
         };
         set_fields(request, &fields);
-        let is_http_1_0 = request.received.view().version() == Version::Http10;
+        let is_http_1_0 = request.received().view().version() == Version::Http10;
         let caches = SETTINGS.of(&request.settings).caches();
         request.negotiated.no_cache |= response::expires_at_once(is_http_1_0, caches, self.files);
         Ok(Chosen { index, sub })
@@ -421,7 +421,7 @@ async fn text_of(
     request: &mut RequestContext<'_>,
     chosen: &Variant,
 ) -> Result<Rc<dyn Handler>, Stop> {
-    let method = file_response::method_for_file(&request.received, request.method)?;
+    let method = file_response::method_for_file(request.received(), request.method)?;
     let utf8 = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
     if let Some(content_type) = response::content_type(chosen) {
         request.negotiated.content_type = Some(utf8(&content_type));
@@ -483,7 +483,7 @@ pub(crate) fn expires(
     response: &mut Response,
 ) -> Result<(), Failure> {
     if request.negotiated.no_cache && response.get("Expires").is_none() {
-        let now_s = request.received.start_us.div_euclid(1_000_000);
+        let now_s = request.received().start_us.div_euclid(1_000_000);
         response.set("Expires", representation::http_date(now_s));
     }
     Ok(())

@@ -134,7 +134,7 @@ impl Pass {
 /// from a client has none. A target with steps up or in place is not handed on as it is, other than
 /// by httpd: it could lead out of the folder that the line names, and into it again.
 fn sent(request: &RequestContext<'_>) -> Vec<u8> {
-    let target = request.received.view().request_line();
+    let target = request.received().view().request_line();
     let target = target.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
     let mut decoded = Vec::new();
     let slashes = request.host.encoded_slashes;

@@ -44,9 +44,9 @@ pub(crate) enum Voice {
 
 impl Log {
     pub(crate) fn of(request: &RequestContext<'_>, voice: Voice) -> Self {
-        let client = SocketAddr::new(request.client(), request.received.client.port());
+        let client = SocketAddr::new(request.client(), request.received().client.port());
         let (server, host) = (request.context.server(), request.host.index);
-        let received = request.received.clone();
+        let received = request.received().clone();
         Self { server, host, client, voice, received, ration: Ration::default() }
     }
 
@@ -253,13 +253,13 @@ pub(super) async fn response(
     mut relay: Box<Relay>,
 ) -> Result<Response, Stop> {
     let mut response = answer::begin(request, head, NAME)?;
-    let has_body = !response.status.is_bodyless() && !request.received.is_head();
+    let has_body = !response.status.is_bodyless() && !request.received().is_head();
     if !has_body {
         // The script runs to its end, as it would for anybody else.
         if !relay.finish().await {
             response.set("Connection", "close"); // as in httpd the client is left
         }
-        if request.received.is_head() {
+        if request.received().is_head() {
             response.body = Body::source(relay); // nobody says how long it would be
         }
         return Ok(response);

@@ -224,13 +224,13 @@ impl Job {
             failed(&answer::Tried { target: &self.target, script, elapsed_ms }, fault, is_unsent)
         };
         let unsent = |fault| failed(fault, true);
-        let addresses = self.target.addresses(&request.received.spent).await;
+        let addresses = self.target.addresses(request.spent()).await;
         let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
         let pool = request.context.pool(&addresses[0]);
         let mut tries = Tries::default();
         let mut may_be_kept = work.is_safe;
         loop {
-            let mut waits = Waits::new(request.received.spent.clone());
+            let mut waits = Waits::new(request.spent().clone());
             waits.now_for(Some(Cause::BackendConnect));
             let talk = self.talk(request, work.body.again());
             let (options, acquire_ms) = self.options();
@@ -363,7 +363,11 @@ impl Job {
 fn tell_length(request: &RequestContext<'_>, body: &Body, env: &mut Table) {
     let length = match body {
         Body::Spooled(spool) => spool.length(),
-        Body::None if request.is_error_document && request.received.body() != BodyLength::None => 0,
+        Body::None
+            if request.is_error_document && request.received().body() != BodyLength::None =>
+        {
+            0
+        }
         Body::None | Body::Streamed(_) | Body::Gathered(_) => return,
     };
     tell_body_length(env, length);
@@ -401,7 +405,7 @@ pub(super) fn is_shortage(error: &std::io::Error) -> bool {
 /// `ProxyMaxForwards` says (proxy_handler of mod_proxy.c).
 fn max_forwards(request: &RequestContext<'_>) -> Result<Option<i64>, Failure> {
     let refuse = |text: String| Failure::new(Status::BAD_REQUEST, "proxy", text).at_error();
-    let Some(value) = request.received.field(b"Max-Forwards") else {
+    let Some(value) = request.received().field(b"Max-Forwards") else {
         return Ok(proxy::HOST_SETTINGS.of(&request.host.modules).max_forwards());
     };
     let text = String::from_utf8_lossy(value);

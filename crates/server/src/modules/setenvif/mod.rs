@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::phase::{Seen, Stop};
-use crate::request_context::{Purpose, RequestContext};
+use crate::request_context::{Client, Purpose, RequestContext};
 use crate::site::host::Host;
 use crate::site::settings::{DirectoryKey, HostKey};
 use crate::site::store::Merge;
@@ -113,11 +113,13 @@ pub(crate) fn read<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
 
 async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let host = request.host;
-    let received = request.received.clone();
+    // Unmarked: if the rules come to nothing for this request, a shared answer is given only to
+    // those for which they do as well (`is_plain`).
+    let Client { received, ip } = request.unmarked().clone();
     // A page for a request that was refused is looked up, too.
     let path = received.framing().ok().and_then(|framing| framing.target.path());
     let path = message::path::without_leading_slashes(path.unwrap_or_default());
-    let client = request.client_ip.unwrap_or_else(|| received.client.ip().to_canonical());
+    let client = ip.unwrap_or_else(|| received.client.ip().to_canonical());
     let server = Some(received.local.ip().to_canonical());
     let names = Some(&*received.names);
     let subject = Subject { head: received.view(), path, client, names, server };
@@ -156,7 +158,7 @@ async fn of_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         Purpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
         _ => &SETTINGS.of(&settings).rules,
     };
-    let received = request.received.clone();
+    let received = request.received().clone();
     let path = request.path.clone();
     let server = Some(received.local.ip().to_canonical());
     let client = request.client();

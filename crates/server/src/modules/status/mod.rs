@@ -166,7 +166,7 @@ fn everything(request: &RequestContext<'_>, has_series: bool) -> Everything {
 fn names<'a>(request: &'a RequestContext<'_>) -> Names<'a> {
     Names {
         server: request.server_name(),
-        local: request.received.local,
+        local: request.received().local,
         hosts: &request.site().hosts,
         signature: error_document::signature(request, "<hr />\n"),
     }
