@@ -2,8 +2,9 @@
 //! have got by itself.
 //!
 //! The same sequences of requests go to apache2, to a trivet that is asked on one connection again
-//! and again (warm), and to one of which each process answers one request (cold: nothing can be
-//! shared). Methods, ranges, conditions, languages, hosts, users, cookies and addresses vary;
+//! and again (warm), to one that is asked in the same way and shares nothing (`ResponseSharing
+//! Off`), and to one of which each process answers one request (cold: nothing can be shared).
+//! Methods, ranges, conditions, languages, hosts, users, cookies and addresses vary;
 //! meanwhile files and `.htaccess` files change. All answers have to agree.
 //!
 //! `make test` sends the same sequences each time. `TRIVET_SEED` begins with another one and goes
@@ -111,7 +112,7 @@ const FIELDS: &[&str] = &[
 const USERS: &str =
     "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nbob:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n";
 
-/// The tree that all three serve, and its changes.
+/// The tree that all of them serve, and its changes.
 struct Tree {
     site: std::path::PathBuf,
     changes: u64,
@@ -319,10 +320,13 @@ fn walk(test: &str, mpm: Mpm, seed: u64) -> Option<(String, usize)> {
     let mut tree = Tree::new(&site);
     let rules = configuration(dice);
     let once = format!("{rules}MaxConnectionsPerChild 1\n");
-    let (cold, _home) = apache::start_ours(Mpm::Prefork, "sharing", &site, &once);
+    let (cold, _cold_home) = apache::start_ours(Mpm::Prefork, "sharing", &site, &once);
+    let apart = format!("{rules}ResponseSharing Off\n");
+    let (unshared, _home) = apache::start_ours(mpm, "sharing", &site, &apart);
     let pair = Pair::start_over([Mpm::Event, mpm], test, "sharing", site, &rules)?;
     let mut apache = Asked::new("apache2", pair.apache.address(), true);
     let mut cold = Asked::new("cold", cold.address(), false);
+    let mut unshared = Asked::new("sharing off", unshared.address(), true);
     let mut warm = Asked::new("warm", pair.trivet.address(), true);
     let (mut seen, mut found, mut history) = (Seen::default(), String::new(), rules);
     let mut requests = 0;
@@ -347,7 +351,10 @@ fn walk(test: &str, mpm: Mpm, seed: u64) -> Option<(String, usize)> {
             }
             ours == theirs
         };
-        let agree = compare(&mut cold, 1) & (1..=REPEATS).all(|nth| compare(&mut warm, nth));
+        let mut agree = compare(&mut cold, 1);
+        for kept in [&mut unshared, &mut warm] {
+            agree &= (1..=REPEATS).all(|nth| compare(kept, nth));
+        }
         if !agree {
             write!(found, "-- what holds\n{history}\n").unwrap();
         }

@@ -13,6 +13,7 @@ use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
 use crate::request_context::{Original, Purpose, RequestContext};
 use crate::response::Response;
+use crate::sharing::{self, Kept};
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
 use crate::table::Table;
@@ -164,7 +165,9 @@ async fn conclude(
     response.date_s = Some(start_s);
     let chosen = access_log::chosen(&request, &response);
     let reusable = match (ran.reusable, codings) {
-        (Some(source), Ok(codings)) if !request.is_personal() && response.is_whole_file() => {
+        (Some(source), Ok(codings))
+            if Kept::Response.may_be_of(&request) && response.is_whole_file() =>
+        {
             Some(Reusable { source, codings, only_s: request.is_momentary().then_some(start_s) })
         }
         _ => None,
@@ -262,15 +265,14 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut Ran) -> Result<Response
     let handler = look_up(request).await?;
     ran.handler = Some(handler.name());
     ran.reusable = None;
-    // What is limited to some methods is decided for this one alone; others get what GET gets.
-    if request.method.is_some_and(Method::is_get_or_head)
-        && let Some(source) = handler.clone().file()
-        && is_only_choice(request, &asked)
-    {
-        ran.reusable = Some(source);
-    }
-    if handler.may_be_planned() && is_only_choice(request, &asked) {
-        request.context.plans.borrow_mut().remember(request, &handler);
+    if sharing::choice_may_be_kept(request, &asked) {
+        // What is limited to some methods is decided for this one alone; others get what GET gets.
+        if request.method.is_some_and(Method::is_get_or_head) {
+            ran.reusable = handler.clone().file();
+        }
+        if handler.may_be_planned() {
+            request.context.plans.borrow_mut().remember(request, &handler);
+        }
     }
     handler::run(handler, request).await
 }
@@ -485,10 +487,4 @@ fn trace(request: &RequestContext<'_>, received: &ReceivedRequest) -> Result<Res
     }
     echo.extend_from_slice(b"\r\n");
     Ok(Response::page("message/http", echo))
-}
-
-/// Whether nothing but a change of this very file can change the answer.
-fn is_only_choice(request: &RequestContext<'_>, asked: &[u8]) -> bool {
-    let mut knowing = request.site().phases.only_choice.iter();
-    request.path == asked || knowing.any(|is_only| is_only(request, asked))
 }

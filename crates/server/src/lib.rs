@@ -59,6 +59,7 @@ mod resolve;
 mod response;
 mod script;
 mod server;
+mod sharing;
 mod site;
 mod slots;
 mod table;

@@ -9,19 +9,17 @@
 use crate::admit::Authentication;
 use crate::context::Context;
 use crate::handler::Handler;
-use crate::log::level::Level;
 use crate::mapping::Mapping;
-use crate::names;
 use crate::negotiated::Negotiated;
-use crate::prepared;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::{Purpose, RequestContext};
+use crate::request_context::RequestContext;
 use crate::response::OutputFields;
 use crate::script::template::Template;
+use crate::sharing::Kept;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Table;
-use message::{Framing, Method, Target};
+use message::{Framing, Method};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -33,9 +31,6 @@ const PLANS_MAX: [usize; 2] = [256, 16];
 
 /// Longer paths are asked for once.
 const PATH_BYTES_MAX: usize = 512;
-
-/// The methods that scripts are asked with.
-const METHODS: [Method; 3] = [Method::Get, Method::Head, Method::Post];
 
 /// What was found out before the script ran, as it stands in a [`RequestContext`].
 pub(crate) struct Plan {
@@ -58,22 +53,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// What a look-up came to, if it would come to the same for others.
     fn of(request: &RequestContext<'_>, handler: &Rc<dyn Handler>) -> Option<Self> {
-        // Unmarked: each request that is given the plan is asked for the same.
-        let received = &request.unmarked().received;
-        let is_plain = request.may_be_planned
-            && request.purpose == Purpose::Main
-            && request.mapping.path_info.is_empty()
-            && request.query.as_deref() == received.query()
-            && request.backend.is_none()
-            && request.authentication.is_unknown()
-            && (request.unmarked().ip.is_none() && !request.is_momentary())
-            && request.output.vary.borrow().is_empty()
-            && !received.is_changed()
-            && (received.names.is_empty() && !names::are_for_scripts(request));
-        // Who wants to know how a look-up went is told of each.
-        let is_watched =
-            request.logs("core", Level::Debug) || request.logs("authz_core", Level::Debug);
-        if !is_plain || is_watched {
+        if !Kept::Script.may_be_of(request) {
             return None;
         }
         Some(Self {
@@ -153,7 +133,6 @@ impl Plans {
     }
 
     fn make_key(&mut self, host: &Host, (method, path): Asked<'_>) -> Option<()> {
-        let method = METHODS.iter().position(|known| Some(*known) == method)?;
         if path.len() > PATH_BYTES_MAX {
             return None;
         }
@@ -175,10 +154,11 @@ impl Plans {
         // Unmarked: the path is what a plan is found by, and the second that in which it holds.
         let received = &request.unmarked().received;
         let Ok(framing) = received.framing() else { return };
-        let Target::Origin { path, .. } = framing.target else { return };
+        let asked = Kept::Script.asked(&received.view(), &framing);
+        let (Some((_, path)), Some(method)) = (asked, request.method) else { return };
         // What began in another second may have seen what is there no more.
         let is_of_now = received.start_us.div_euclid(1_000_000) == now_s;
-        if !is_of_now || self.make_key(request.host, (request.method, path)).is_none() {
+        if !is_of_now || self.make_key(request.host, (method, path)).is_none() {
             return;
         }
         let room = PLANS_MAX[usize::from(context.carries_one())];
@@ -198,14 +178,11 @@ pub(crate) fn known(
     received: &ReceivedRequest,
     framing: &Framing<'_>,
 ) -> Option<Rc<Plan>> {
-    let Target::Origin { path, .. } = framing.target else { return None };
-    let asked = (received.method(), path);
+    let asked = Kept::Script.asked(&received.view(), framing)?;
     let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
-    let view = received.view();
-    let is_plain = received.names.is_empty()
-        && prepared::is_plain(context, host, &plan.settings, received.client, &view, framing);
-    is_plain.then_some(plan)
+    let is_for = Kept::Script.is_for((context, host, &plan.settings), received, framing);
+    is_for.then_some(plan)
 }
 
 /// Method and path of a request, as they were sent.
-pub(crate) type Asked<'a> = (Option<Method>, &'a [u8]);
+pub(crate) type Asked<'a> = (Method, &'a [u8]);

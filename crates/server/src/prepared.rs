@@ -1,7 +1,7 @@
 //! Prepared responses: which requests one may answer, and which response becomes one.
 //!
 //! No check is skipped: the head went through the same parser and framing, the entry was made by
-//! the whole pipeline for a location whose answer depends on the path alone (`is_plain`), and it
+//! the whole pipeline for a location whose answer depends on the path alone (`sharing`), and it
 //! is compared with the file system at most once a second. What is answered here without sending
 //! prepared bytes comes to the same as on the slow path.
 
@@ -11,31 +11,17 @@ use crate::content_coding::{self, Coding};
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, Reusable};
 use crate::file_response;
-use crate::phase::Seen;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
 use crate::response::{Piece, Response};
+use crate::sharing::{Kept, is_like_others};
 use crate::site::host::Host;
-use crate::site::settings::Settings;
-use message::{BodyLength, Framing, Known, KnownSet, Method, RequestHead, ResponseHead, Target};
+use message::{Framing, Known, Method, RequestHead, ResponseHead, Target};
 use runtime::file;
 use scoreboard::OTHER_ACCOUNT;
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
-
-/// Fields that make a response depend on more than the path.
-pub(crate) const UNUSUAL: KnownSet = KnownSet::of(&[
-    Known::ContentLength,
-    Known::TransferEncoding,
-    Known::Expect,
-    Known::Range,
-    Known::IfRange,
-    Known::IfMatch,
-    Known::IfNoneMatch,
-    Known::IfModifiedSince,
-    Known::IfUnmodifiedSince,
-]);
 
 /// Where `Date` stands in a prepared head: right behind the status line.
 const DATE_AT: usize = "HTTP/1.1 200 OK\r\nDate: ".len();
@@ -57,15 +43,7 @@ pub(crate) fn find<'a>(
     head: &RequestHead<'_>,
     framing: &Framing<'a>,
 ) -> Option<Asked<'a>> {
-    if head.seen().intersects(UNUSUAL) {
-        return None;
-    }
-    let is_head = match head.known_method()? {
-        Method::Get => false,
-        Method::Head => true,
-        _ => return None,
-    };
-    let Target::Origin { path, query } = framing.target else { return None };
+    let (method, path) = Kept::Response.asked(head, framing)?;
     let mut prepared = current(context, host, path, None)?;
     if !prepared.codings.is_empty() {
         let mut values = head.get_all(Known::AcceptEncoding);
@@ -78,28 +56,12 @@ pub(crate) fn find<'a>(
             prepared = current(context, host, path, Some(coding))?;
         }
     }
-    if !is_plain(context, host, &prepared.source.settings, client, head, framing) {
+    if !is_like_others(context, host, &prepared.source.settings, client, head, framing) {
         return None;
     }
     let host_name = framing.host.map(|host| host.name);
-    Some(Asked { prepared, is_head, query, host_name })
-}
-
-/// Whether no module has anything to say about this request that it would not say about others.
-pub(crate) fn is_plain(
-    context: &Context,
-    host: &Host,
-    settings: &Settings,
-    client: SocketAddr,
-    head: &RequestHead<'_>,
-    framing: &Framing<'_>,
-) -> bool {
-    // A host that asks for its names has to be asked about each.
-    if host.strict_host_check && framing.host.is_none_or(|asked| !host.answers_to(asked.name)) {
-        return false;
-    }
-    let seen = Seen { context, host, settings, head: *head, target: framing.target, client };
-    context.site().phases.plain.iter().all(|hook| hook(&seen))
+    let Target::Origin { query, .. } = framing.target else { return None };
+    Some(Asked { prepared, is_head: method == Method::Head, query, host_name })
 }
 
 /// The entry for `path` if it is there and still true: the one that was made last, or the one with
@@ -139,15 +101,10 @@ pub(crate) fn known(
     request: &ReceivedRequest,
     framing: &Framing<'_>,
 ) -> Option<Exchanged> {
-    let Target::Origin { path, .. } = framing.target else { return None };
-    request.method().filter(|method| method.is_get_or_head())?;
-    if framing.body != BodyLength::None {
-        return None;
-    }
+    let (_, path) = Kept::File.asked(&request.view(), framing)?;
     let prepared = current(context, host, path, None)?;
-    let view = request.view();
     let settings = &prepared.source.settings;
-    if !prepared.is_bare || !is_plain(context, host, settings, request.client, &view, framing) {
+    if !prepared.is_bare || !Kept::File.is_for((context, host, settings), request, framing) {
         return None;
     }
     let response = file_response::from_file(request, &prepared.source).ok()?;

@@ -145,7 +145,7 @@ pub(crate) fn elsewhere<'l, T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Waiting<'l, Rc<T>> {
     let key = request.context.known.key(&(TypeId::of::<T>(), about));
-    let mut answers = request.answers.borrow_mut();
+    let mut answers = request.common.answers.borrow_mut();
     if let Some(answer) = answers.find(key) {
         return NowOrLater::Now(Ok(answer));
     }
@@ -167,7 +167,7 @@ pub(crate) fn elsewhere<'l, T: Send + 'static>(
 /// What was found out, for all look-ups of the request.
 fn keep<T: 'static>(request: &RequestContext<'_>, key: Key, answer: T) -> Rc<T> {
     let answer = Rc::new(answer);
-    request.answers.borrow_mut().rows.push((key, answer.clone()));
+    request.common.answers.borrow_mut().rows.push((key, answer.clone()));
     answer
 }
 
@@ -178,7 +178,8 @@ fn keep<T: 'static>(request: &RequestContext<'_>, key: Key, answer: T) -> Rc<T> 
 /// has nearly always been answered for the request already. `None` for a future that waits for
 /// anything else.
 pub(crate) fn here<T>(request: &RequestContext<'_>, future: impl Future<Output = T>) -> Option<T> {
-    let answers = request.answers.clone();
+    let common = request.common.clone();
+    let answers = &common.answers;
     let before = std::mem::replace(&mut answers.borrow_mut().is_here, true);
     let outcome = ended(future);
     answers.borrow_mut().is_here = before;

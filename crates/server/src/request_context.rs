@@ -20,13 +20,14 @@ use crate::question::Answers;
 use crate::received_request::ReceivedRequest;
 use crate::request_state::RequestState;
 use crate::response::OutputFields;
+use crate::sharing::Dependence;
 use crate::site::Site;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Table;
 use message::Method;
 use runtime::file::{Errno, Kind};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -55,6 +56,15 @@ pub(crate) struct Original {
     pub(crate) env: Table,
     /// The logs whose `expr=` held for it, by their position in those of the host.
     pub(crate) logs: Vec<usize>,
+}
+
+/// What is one for a request and all that are made on behalf of it.
+#[derive(Default)]
+pub(crate) struct Common {
+    /// What has been waited for.
+    pub(crate) answers: RefCell<Answers>,
+    /// What the answer depends on.
+    pub(crate) dependence: Dependence,
 }
 
 /// The request.
@@ -91,8 +101,9 @@ pub(crate) struct RequestContext<'a> {
     /// Internal redirects and look-ups so far.
     pub(crate) redirects: u32,
     pub(crate) depth: u32,
-    /// What has been waited for on behalf of this request.
-    pub(crate) answers: Rc<RefCell<Answers>>,
+    /// What all look-ups on behalf of a request have together, and the requests that it is
+    /// redirected to.
+    pub(crate) common: Rc<Common>,
     /// What answers was found out from nothing but host, path and method.
     pub(crate) may_be_planned: bool,
     /// What it was made of, if a request like it was there before.
@@ -100,10 +111,6 @@ pub(crate) struct RequestContext<'a> {
     /// It is answered with an error document: conditions and the body of the request were about
     /// something else.
     pub(crate) is_error_document: bool,
-    /// The answer is for this request only: something beyond path, method and host was asked for.
-    is_personal: Cell<bool>,
-    /// The answer tells of the second in which it was made.
-    is_momentary: Cell<bool>,
 }
 
 impl<'a> RequestContext<'a> {
@@ -132,12 +139,10 @@ impl<'a> RequestContext<'a> {
             original: None,
             redirects: 0,
             depth: 0,
-            answers: Rc::default(),
+            common: Rc::default(),
             may_be_planned: false,
             plan: None,
             is_error_document: false,
-            is_personal: Cell::new(false),
-            is_momentary: Cell::new(false),
         }
     }
 
@@ -155,9 +160,8 @@ impl<'a> RequestContext<'a> {
         sub.authentication.clone_from(&self.authentication);
         sub.original.clone_from(&self.original);
         (sub.redirects, sub.depth) = (self.redirects, self.depth + 1);
-        sub.answers.clone_from(&self.answers);
+        sub.common.clone_from(&self.common);
         sub.is_error_document = self.is_error_document;
-        sub.is_personal.set(self.is_personal.get());
         sub
     }
 
@@ -180,9 +184,6 @@ impl<'a> RequestContext<'a> {
         sub.notes = notes;
         sub.notes_before = std::mem::take(&mut self.notes_before);
         sub.output.inherit(&mut self.output);
-        if self.is_personal.get() {
-            sub.is_personal.set(true);
-        }
         *self = sub;
     }
 
@@ -218,7 +219,7 @@ impl<'a> RequestContext<'a> {
         next.notes_before.clone_from(&self.notes);
         next.negotiated = self.negotiated.redirected();
         next.redirects = self.redirects + 1;
-        next.answers.clone_from(&self.answers);
+        next.common.clone_from(&self.common);
         next.is_error_document = self.is_error_document || status != 200;
         next.original = self.original.clone().or_else(|| {
             Some(Rc::new(Original {
@@ -233,32 +234,12 @@ impl<'a> RequestContext<'a> {
                 logs: access_log::chosen_before(self, status),
             }))
         });
-        next.is_personal.set(true);
+        next.mark_personal();
         next
     }
 
     pub(crate) fn site(&self) -> &'a Site {
         self.context.site()
-    }
-
-    /// The answer is for this request only.
-    pub(crate) fn mark_personal(&self) {
-        self.is_personal.set(true);
-    }
-
-    /// The answer may be given to others, but only in the second of this request.
-    pub(crate) fn mark_momentary(&self) {
-        self.is_momentary.set(true);
-    }
-
-    /// Whether it may.
-    pub(crate) fn is_momentary(&self) -> bool {
-        self.is_momentary.get()
-    }
-
-    /// Whether the answer may be given to others who ask for the same path.
-    pub(crate) fn is_personal(&self) -> bool {
-        self.is_personal.get()
     }
 
     /// What the URL was mapped to (`r->filename`).

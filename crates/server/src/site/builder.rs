@@ -144,6 +144,8 @@ pub(crate) struct ServerDraft {
     pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
     /// `SeeRequestTail`
     pub(crate) sees_request_tail: bool,
+    /// `ResponseSharing`
+    pub(crate) shares_responses: Option<bool>,
     /// Request bodies that are kept.
     pub(crate) spool: crate::script::room::Limits,
 }

@@ -80,6 +80,8 @@ pub(crate) struct Site {
     pub(crate) sees_request_tail: bool,
     /// What modules keep for the whole server.
     pub(crate) modules: ServerSettings,
+    /// `ResponseSharing`: whether what was found out for one request may be kept for others.
+    pub(crate) shares_responses: bool,
     pub(crate) spool: crate::script::room::Limits,
 }
 
@@ -129,6 +131,7 @@ impl Site {
             logs_times: hosts.iter().flat_map(|host| host.logs.iter()).any(shows_times),
             proxy_protocol: server.proxy_protocol.clone(),
             sees_request_tail: server.sees_request_tail,
+            shares_responses: server.shares_responses.unwrap_or(true),
             modules: server.modules.clone(),
             spool: server.spool.clone(),
             hosts,

@@ -15,10 +15,11 @@ use crate::plan::{self, Plan};
 use crate::prepared;
 use crate::received_request::ReceivedRequest;
 use crate::response::Response;
+use crate::sharing::Kept;
 use crate::site::settings::Settings;
 use http1::{CloseReason, HeadWriter, KeepAlive, Next, Persist};
 use message::limits::DRAIN_BYTES;
-use message::{BodyLength, Framing, Known, ResponseHead, Status, Target, Version};
+use message::{BodyLength, Framing, Known, ResponseHead, Status, Version};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -98,10 +99,8 @@ impl Connection {
         };
         let Exchanged { response, reusable, settings, logged } = exchanged;
         let mut answer = (response, logged);
-        if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target)
-            && !request.view().seen().intersects(prepared::UNUSUAL)
-        {
-            let view = request.view();
+        let view = request.view();
+        if let (Some(source), Some((_, path))) = (reusable, Kept::Response.asked(&view, &framing)) {
             let mut accepted = view.get_all(Known::AcceptEncoding);
             let first = accepted.next();
             if accepted.next().is_none() {

@@ -6,11 +6,11 @@ use crate::failure::Failure;
 use crate::fields;
 use crate::log::level::Level;
 use crate::phase::Stop;
-use crate::prepared;
 use crate::request_context::RequestContext;
 use crate::response::{Field, Response};
+use crate::sharing;
 use crate::waiting::{self, Waiting};
-use message::{Known, Method, Status, scan};
+use message::{Method, Status, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Template};
 use std::sync::Arc;
 
@@ -148,10 +148,7 @@ async fn change_request(
         return Ok(());
     }
     // Conditions and ranges are answered from what is prepared, too, but not as they came.
-    let is_unusual = |rule: &Arc<Rule>| {
-        let known = Known::recognise(rule.name.as_bytes());
-        known.is_some_and(|name| prepared::UNUSUAL.has(name))
-    };
+    let is_unusual = |rule: &Arc<Rule>| sharing::is_unusual(rule.name.as_bytes());
     // The others do nothing to a request that lacks the field, which the fast path makes sure of.
     let is_for_all = |rule: &Arc<Rule>| !matches!(rule.action, Action::Unset | Action::Edit(_));
     if rules.iter().any(|rule| is_unusual(rule) || is_for_all(rule)) {
