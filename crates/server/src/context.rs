@@ -11,10 +11,10 @@ use crate::log::level::Level;
 use crate::log::message::{Message, OnConnection, OnRequest};
 use crate::log::recurring::{Said, Verdict};
 use crate::log::sink::local_time;
-use crate::plan::Plans;
 use crate::question::Known;
 use crate::representation::http_date;
 use crate::request_context::RequestContext;
+use crate::script_cache::ScriptCache;
 use crate::server::Server;
 use crate::site::Site;
 use crate::site::host::Host;
@@ -89,7 +89,7 @@ pub struct Context {
     pub(crate) access: RefCell<access_log::Writer>,
     pools: Watch,
     /// What look-ups of scripts have come to.
-    pub(crate) plans: RefCell<Plans>,
+    pub(crate) script_cache: RefCell<ScriptCache>,
     going_on: GoingOn,
     date: RefCell<(i64, String)>,
     draining: Cell<bool>,
@@ -176,7 +176,7 @@ impl Context {
             }),
             key: RefCell::default(),
             pools: Watch::new(server.pools.clone(), server.held.clone()),
-            plans: RefCell::default(),
+            script_cache: RefCell::default(),
             going_on: GoingOn::default(),
             date: RefCell::new((0, String::new())),
             draining: Cell::new(false),

@@ -8,11 +8,11 @@ use crate::large_future::boxed;
 use crate::log::level::Level;
 use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Stop};
-use crate::plan::Plan;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
 use crate::request_context::{Original, Purpose, RequestContext};
 use crate::response::Response;
+use crate::script_cache::CachedScript;
 use crate::sharing::{self, Kept};
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
@@ -75,22 +75,22 @@ pub(crate) struct Logged {
     pub(crate) first: Option<Rc<Original>>,
 }
 
-/// Answer `request`, of which all is known that a plan says. A failure becomes a page here, so that
-/// every request has a response.
+/// Answer `request`, of which all is known that was kept of its script, if that is `cached`. A
+/// failure becomes a page here, so that every request has a response.
 pub(crate) async fn exchange(
     context: &Context,
     host: &Host,
     received: Rc<ReceivedRequest>,
-    plan: Option<Rc<Plan>>,
+    cached: Option<Rc<CachedScript>>,
 ) -> Exchanged {
     let mut ran = Ran::default();
-    if let Some(plan) = plan {
-        let mut request = Box::new(plan.request(context, host, received.clone()));
+    if let Some(cached) = cached {
+        let mut request = Box::new(cached.request(context, host, received.clone()));
         let limit = request.settings.core.limit_request_body();
         let outcome = match check_body(received.body(), limit) {
             Ok(()) => {
-                ran.handler = Some(plan.answers.name());
-                match plan.answers.clone().respond(&mut request) {
+                ran.handler = Some(cached.answers.name());
+                match cached.answers.clone().respond(&mut request) {
                     NowOrLater::Now(outcome) => outcome,
                     NowOrLater::Later(outcome) => outcome.await,
                 }
@@ -270,8 +270,8 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut Ran) -> Result<Response
         if request.method.is_some_and(Method::is_get_or_head) {
             ran.reusable = handler.clone().file();
         }
-        if handler.may_be_planned() {
-            request.context.plans.borrow_mut().remember(request, &handler);
+        if handler.may_be_cached() {
+            request.context.script_cache.borrow_mut().remember(request, &handler);
         }
     }
     handler::run(handler, request).await

@@ -30,7 +30,7 @@ pub(crate) trait Handler {
 
     /// Whether what was found out for one request holds for others like it for a moment, so that
     /// this answers them as well.
-    fn may_be_planned(&self) -> bool {
+    fn may_be_cached(&self) -> bool {
         false
     }
 

@@ -15,11 +15,11 @@ use crate::log::level::Level;
 use crate::mapping::{ContextInfo, Entry, Mapping};
 use crate::metadata::Metadata;
 use crate::negotiated::Negotiated;
-use crate::plan::Plan;
 use crate::question::Answers;
 use crate::received_request::ReceivedRequest;
 use crate::request_state::RequestState;
 use crate::response::OutputFields;
+use crate::script_cache::CachedScript;
 use crate::sharing::Dependence;
 use crate::site::Site;
 use crate::site::host::Host;
@@ -105,9 +105,9 @@ pub(crate) struct RequestContext<'a> {
     /// redirected to.
     pub(crate) common: Rc<Common>,
     /// What answers was found out from nothing but host, path and method.
-    pub(crate) may_be_planned: bool,
+    pub(crate) may_be_cached: bool,
     /// What it was made of, if a request like it was there before.
-    pub(crate) plan: Option<Rc<Plan>>,
+    pub(crate) cached_script: Option<Rc<CachedScript>>,
     /// It is answered with an error document: conditions and the body of the request were about
     /// something else.
     pub(crate) is_error_document: bool,
@@ -140,8 +140,8 @@ impl<'a> RequestContext<'a> {
             redirects: 0,
             depth: 0,
             common: Rc::default(),
-            may_be_planned: false,
-            plan: None,
+            may_be_cached: false,
+            cached_script: None,
             is_error_document: false,
         }
     }

@@ -163,7 +163,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
     // Unmarked: each request that is given what was kept is asked for the same.
     let client = request.unmarked();
     let received = &client.received;
-    let is_like_others = request.may_be_planned
+    let is_like_others = request.may_be_cached
         && request.purpose == Purpose::Main
         && request.mapping.path_info.is_empty()
         && request.query.as_deref() == received.query()

@@ -17,7 +17,7 @@ use crate::request_body::RequestBody;
 use crate::response::Piece;
 use crate::transport::Transport;
 use crate::transport::memory::{Memory, pair};
-use crate::{plan, prepared};
+use crate::{prepared, script_cache};
 use message::{BodyLength, Framing, Host, Method, OwnedHead, Refusal, Status, Target, Version};
 use runtime::{Timer, clock};
 use std::cell::RefCell;
@@ -191,8 +191,8 @@ async fn serve(
     let exchanged = match known {
         Some(known) => known,
         None => {
-            let plan = plan::known(&context, host, &request, &framing);
-            let work = pin!(exchange(&context, host, request.clone(), plan));
+            let cached = script_cache::known(&context, host, &request, &framing);
+            let work = pin!(exchange(&context, host, request.clone(), cached));
             guarded(&context, 0, &request, work).await
         }
     };

@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::guarded::guarded;
 use crate::held::Held;
 use crate::large_future::boxed;
-use crate::plan::{self, Plan};
 use crate::prepared;
 use crate::received_request::ReceivedRequest;
 use crate::response::Response;
+use crate::script_cache::{self, CachedScript};
 use crate::sharing::Kept;
 use crate::site::settings::Settings;
 use http1::{CloseReason, HeadWriter, KeepAlive, Next, Persist};
@@ -150,18 +150,18 @@ impl Connection {
         if let Some(known) = prepared::known(context, host, request, framing) {
             return Some(known);
         }
-        let plan = plan::known(context, host, request, framing);
-        self.exchange(request, plan).await
+        let cached = script_cache::known(context, host, request, framing);
+        self.exchange(request, cached).await
     }
 
     /// What is answered to a request; `None` if the client went away meanwhile.
     async fn exchange(
         &mut self,
         request: &Rc<ReceivedRequest>,
-        plan: Option<Rc<Plan>>,
+        cached: Option<Rc<CachedScript>>,
     ) -> Option<Exchanged> {
         let (context, host) = (self.context.clone(), self.host_index());
-        let exchange = pin!(exchange(&context, context.host(host), request.clone(), plan));
+        let exchange = pin!(exchange(&context, context.host(host), request.clone(), cached));
         let guarded = pin!(guarded(&context, host, request, exchange));
         self.unless_left(guarded, Some(&request.ends_with_input)).await
     }

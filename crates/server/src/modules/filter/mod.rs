@@ -214,7 +214,7 @@ fn has_any(request: &RequestContext<'_>) -> bool {
         let mime = || request.metadata(request.file_name());
         !SETTINGS.of(&request.settings).is_idle() || !mime().output_filters.is_empty()
     };
-    request.plan.as_ref().map_or_else(find, |plan| plan.has_filters(find))
+    request.cached_script.as_ref().map_or_else(find, |cached| cached.has_filters(find))
 }
 
 async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Response {

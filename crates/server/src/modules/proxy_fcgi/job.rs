@@ -144,7 +144,7 @@ impl Handler for Job {
         true
     }
 
-    fn may_be_planned(&self) -> bool {
+    fn may_be_cached(&self) -> bool {
         true
     }
 
@@ -312,7 +312,7 @@ impl Job {
 
     /// The same of a request like others, for which most of it is known.
     fn planned(&self, request: &RequestContext<'_>, work: &Work) -> Option<(Sent, Table)> {
-        let plan = request.plan.as_deref()?;
+        let cached = request.cached_script.as_deref()?;
         let is_usual = self.file.is_none()
             && work.is_as_sent()
             && !SETTINGS.of(&request.settings).has_rules()
@@ -321,13 +321,13 @@ impl Job {
             return None;
         }
         let rules = request.settings.core.variables();
-        match plan.template(request) {
+        match cached.template(request) {
             Some(template) => template?.request(request, rules),
             None => {
                 let all = self.variables(request, work).ok()?;
                 let template = Template::of(request, &all);
                 let made = template.as_ref().and_then(|it| it.request(request, rules))?;
-                plan.keep_template(template.filter(|_| made.1 == all));
+                cached.keep_template(template.filter(|_| made.1 == all));
                 Some(made).filter(|made| made.1 == all)
             }
         }

@@ -69,7 +69,7 @@ pub(crate) fn resolve<'l>(
             script::check_own_url(request, &name, NAME).await?;
         }
         let handler = job(request, &target)?;
-        request.may_be_planned = depends_on_path;
+        request.may_be_cached = depends_on_path;
         Ok(Some(handler))
     })
 }

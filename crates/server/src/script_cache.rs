@@ -2,9 +2,9 @@
 //! a site asks the same few scripts again and again, and the answer to "what is there, and what
 //! holds for it?" is the same each time.
 //!
-//! No check is skipped: a plan was made by the whole pipeline for a request whose handler was found
-//! from host, path and method alone (whoever asks for more marks the request as personal, as does a
-//! `.htaccess` file that is looked for), and it holds for others that ask in the same way.
+//! No check is skipped: what is kept was made by the whole pipeline for a request whose handler was
+//! found from host, path and method alone (whoever asks for more marks the request as personal, as
+//! does a `.htaccess` file that is looked for), and it holds for others that ask in the same way.
 
 use crate::admit::Authentication;
 use crate::context::Context;
@@ -25,15 +25,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Plans per thread that carries many connections, and per thread that carries one, of which there
-/// may be hundreds.
-const PLANS_MAX: [usize; 2] = [256, 16];
+/// Scripts that are kept by a thread that carries many connections, and by one that carries one, of
+/// which there may be hundreds.
+const SCRIPTS_MAX: [usize; 2] = [256, 16];
 
 /// Longer paths are asked for once.
 const PATH_BYTES_MAX: usize = 512;
 
 /// What was found out before the script ran, as it stands in a [`RequestContext`].
-pub(crate) struct Plan {
+pub(crate) struct CachedScript {
     path: Vec<u8>,
     mapping: Mapping,
     pub(crate) settings: Arc<Settings>,
@@ -50,7 +50,7 @@ pub(crate) struct Plan {
     has_filters: OnceCell<bool>,
 }
 
-impl Plan {
+impl CachedScript {
     /// What a look-up came to, if it would come to the same for others.
     fn of(request: &RequestContext<'_>, handler: &Rc<dyn Handler>) -> Option<Self> {
         if !Kept::Script.may_be_of(request) {
@@ -87,7 +87,7 @@ impl Plan {
         request.notes = self.notes.clone();
         request.output = self.output.clone();
         request.authentication = self.authentication.clone();
-        request.plan = Some(self.clone());
+        request.cached_script = Some(self.clone());
         request.mark_personal();
         request
     }
@@ -111,28 +111,33 @@ impl Plan {
     }
 }
 
-/// The plans of one thread.
+/// What one thread has kept of scripts.
 #[derive(Default)]
-pub(crate) struct Plans {
+pub(crate) struct ScriptCache {
     /// The second that they were made in.
     second: i64,
-    /// By method, host and path as it was sent. What was asked for once has no plan yet: most is
+    /// By method, host and path as it was sent. What was asked for once is not kept yet: most is
     /// not asked for again.
-    known: HashMap<Box<[u8]>, Option<Rc<Plan>>>,
+    known: HashMap<Box<[u8]>, Option<Rc<CachedScript>>>,
     key: Vec<u8>,
 }
 
-impl Plans {
-    /// The plan for a request.
-    pub(crate) fn get(&mut self, now_s: i64, host: &Host, asked: Asked<'_>) -> Option<Rc<Plan>> {
+impl ScriptCache {
+    /// What is kept for a request.
+    pub(crate) fn get(
+        &mut self,
+        now_s: i64,
+        host: &Host,
+        key: ScriptKey<'_>,
+    ) -> Option<Rc<CachedScript>> {
         if self.second != now_s || self.known.is_empty() {
             return None;
         }
-        self.make_key(host, asked)?;
+        self.make_key(host, key)?;
         self.known.get(self.key.as_slice())?.clone()
     }
 
-    fn make_key(&mut self, host: &Host, (method, path): Asked<'_>) -> Option<()> {
+    fn make_key(&mut self, host: &Host, (method, path): ScriptKey<'_>) -> Option<()> {
         if path.len() > PATH_BYTES_MAX {
             return None;
         }
@@ -151,7 +156,7 @@ impl Plans {
             self.second = now_s;
             self.known.clear();
         }
-        // Unmarked: the path is what a plan is found by, and the second that in which it holds.
+        // Unmarked: the path is what it is found by, and the second that in which it holds.
         let received = &request.unmarked().received;
         let Ok(framing) = received.framing() else { return };
         let asked = Kept::Script.asked(&received.view(), &framing);
@@ -161,10 +166,10 @@ impl Plans {
         if !is_of_now || self.make_key(request.host, (method, path)).is_none() {
             return;
         }
-        let room = PLANS_MAX[usize::from(context.carries_one())];
+        let room = SCRIPTS_MAX[usize::from(context.carries_one())];
         let has_room = self.known.len() < room;
         if let Some(known) = self.known.get_mut(self.key.as_slice()) {
-            *known = Plan::of(request, handler).map(Rc::new);
+            *known = CachedScript::of(request, handler).map(Rc::new);
         } else if has_room {
             self.known.insert(self.key.as_slice().into(), None);
         }
@@ -177,12 +182,12 @@ pub(crate) fn known(
     host: &Host,
     received: &ReceivedRequest,
     framing: &Framing<'_>,
-) -> Option<Rc<Plan>> {
+) -> Option<Rc<CachedScript>> {
     let asked = Kept::Script.asked(&received.view(), framing)?;
-    let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
-    let is_for = Kept::Script.is_for((context, host, &plan.settings), received, framing);
-    is_for.then_some(plan)
+    let cached = context.script_cache.borrow_mut().get(context.now_s(), host, asked)?;
+    let is_for = Kept::Script.is_for((context, host, &cached.settings), received, framing);
+    is_for.then_some(cached)
 }
 
 /// Method and path of a request, as they were sent.
-pub(crate) type Asked<'a> = (Method, &'a [u8]);
+pub(crate) type ScriptKey<'a> = (Method, &'a [u8]);
