@@ -74,7 +74,7 @@ pub(crate) struct Kind {
 impl Connection {
     /// The slow path: everything that a request may need.
     pub(crate) async fn answer(&mut self, request: Rc<ReceivedRequest>, wish: KeepAlive) -> Next {
-        if self.send_unsent().await.is_err() {
+        if self.send_pending().await.is_err() {
             self.is_broken = true;
             return self.persistence.close(CloseReason::ClientGone);
         }

@@ -8,7 +8,7 @@
 
 use super::Connection;
 use super::log::ResponseFields;
-use super::transmit::{Late, TURN_BYTES, Unsent};
+use super::transmit::{Late, PendingOutput, TURN_BYTES};
 use crate::access_log::{self, Finished};
 use crate::accounting::{self, Account};
 use crate::cache::Prepared;
@@ -62,23 +62,23 @@ pub(crate) fn answer(
     );
     let timeout_s = timing.keep_alive_timeout_ms / 1000;
     let sent = put(connection, prepared, persist, timeout_s, is_head, is_alone, output);
-    let taken = match &connection.unsent {
+    let taken = match &connection.pending {
         _ if connection.is_broken => 0,
-        Some(unsent) => sent.saturating_sub(unsent.len()),
+        Some(pending) => sent.saturating_sub(pending.len()),
         None => sent,
     };
     let next = connection.persistence.finish();
     if let Some(start) = start {
         log(connection, head, &asked, (sent, persist), start);
     }
-    if let Some(unsent) = &mut connection.unsent {
-        unsent.late = Some(Late { place: slot.place(), bytes: taken, spent: None });
+    if let Some(pending) = &mut connection.pending {
+        pending.late = Some(Late { place: slot.place(), bytes: taken, spent: None });
     }
     if connection.context.meter.is_on() {
         account(connection, &asked.prepared, taken);
     }
     let busy_ns = connection.context.meter.fast_wall_ns();
-    match connection.unsent {
+    match connection.pending {
         Some(_) => slot.leave(busy_ns),
         None => slot.end(taken, busy_ns),
     }
@@ -107,7 +107,7 @@ fn account(connection: &mut Connection, prepared: &Prepared, bytes: u64) {
         prepared.account.set(account);
     }
     let ended = Ended { status: Status::OK.code(), bytes };
-    match connection.unsent.as_mut().and_then(|unsent| unsent.late.as_mut()) {
+    match connection.pending.as_mut().and_then(|pending| pending.late.as_mut()) {
         Some(late) => late.spent = Some(Rc::new(accounting::begin_slow(account, ended))),
         None => accounting::end_fast(context, account, ended),
     }
@@ -164,7 +164,7 @@ fn send(connection: &mut Connection, bytes: &[u8], prepared: &Rc<Prepared>, cont
     if sent < bytes.len() || offset < content {
         let file = (offset < content).then(|| (prepared.source.clone(), offset, content - offset));
         let bytes = bytes[sent..].to_vec();
-        connection.unsent = Some(Box::new(Unsent { bytes, file, late: None }));
+        connection.pending = Some(Box::new(PendingOutput { bytes, file, late: None }));
     }
 }
 
@@ -186,8 +186,8 @@ pub(crate) fn flush(connection: &mut Connection, output: &mut Vec<u8>) {
     }
     match connection.transport.try_send(output, false) {
         Ok(sent) if sent == output.len() => {}
-        Ok(sent) => connection.keep_unsent(&output[sent..]),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => connection.keep_unsent(output),
+        Ok(sent) => connection.keep_pending(&output[sent..]),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => connection.keep_pending(output),
         Err(_) => connection.is_broken = true,
     }
     output.clear();

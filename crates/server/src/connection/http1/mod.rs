@@ -48,7 +48,7 @@ use std::future::{Future, poll_fn};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::task::{self, Poll};
-use transmit::Unsent;
+use transmit::PendingOutput;
 
 /// A limit of `http1::framing` that limits nothing: LimitRequestBody is that of the location, which
 /// is not known when a head has come.
@@ -100,7 +100,7 @@ pub(crate) struct Connection {
     /// The parser of a head that arrives in pieces.
     parser: Option<Box<HeadParser>>,
     /// What the socket has not taken yet of a fast response.
-    pub(crate) unsent: Option<Box<Unsent>>,
+    pub(crate) pending: Option<Box<PendingOutput>>,
     /// Nothing more can be said to this client: sending failed, or it must not be answered.
     pub(crate) is_broken: bool,
     /// The id that the error log shows for it, once there is a message about it.
@@ -117,7 +117,7 @@ enum Turn {
     /// has room for a turn.
     Refused(Box<(Refusal, Vec<u8>)>),
     /// The fast path has left something to send, and says what comes then.
-    Unsent { is_last: bool },
+    PendingOutput { is_last: bool },
     /// The fast path has answered for the last time.
     Last,
     /// Nothing (more) came in time.
@@ -161,7 +161,7 @@ impl Connection {
             input: Vec::new(),
             receiver: None,
             parser: None,
-            unsent: None,
+            pending: None,
             is_broken: false,
             log_id: None,
             names: None,
@@ -211,8 +211,9 @@ impl Connection {
         self.host = self.context.site().host_of_request(local, framing);
     }
 
-    pub(crate) fn keep_unsent(&mut self, bytes: &[u8]) {
-        self.unsent = Some(Box::new(Unsent { bytes: bytes.to_vec(), file: None, late: None }));
+    pub(crate) fn keep_pending(&mut self, bytes: &[u8]) {
+        self.pending =
+            Some(Box::new(PendingOutput { bytes: bytes.to_vec(), file: None, late: None }));
     }
 
     async fn run(&mut self) {
@@ -223,7 +224,7 @@ impl Connection {
                 Turn::Request(request, wish) => self.account_for(request, wish).await,
                 Turn::Refused(refused) => boxed(|| self.refuse(refused.0, &refused.1)).await,
                 Turn::TimedOut => boxed(|| self.timed_out()).await,
-                Turn::Unsent { is_last } => boxed(|| self.send_rest(is_last)).await,
+                Turn::PendingOutput { is_last } => boxed(|| self.send_rest(is_last)).await,
                 Turn::Last => self.persistence.close(CloseReason::ServerChose),
                 Turn::Gone => self.gone(),
             };
@@ -430,7 +431,8 @@ impl Connection {
                 if fast::is_full(output) {
                     fast::flush(self, output);
                 }
-                (self.unsent.is_some() || self.is_broken).then_some(Turn::Unsent { is_last: false })
+                (self.pending.is_some() || self.is_broken)
+                    .then_some(Turn::PendingOutput { is_last: false })
             }
             Fast::AnsweredLast => Some(Turn::Last),
             Fast::Declined => {
@@ -451,15 +453,17 @@ impl Connection {
             return Some(Turn::Gone);
         }
         match outcome {
-            Some(Turn::Last) if self.unsent.is_some() => Some(Turn::Unsent { is_last: true }),
-            None if self.unsent.is_some() => Some(Turn::Unsent { is_last: false }),
+            Some(Turn::Last) if self.pending.is_some() => {
+                Some(Turn::PendingOutput { is_last: true })
+            }
+            None if self.pending.is_some() => Some(Turn::PendingOutput { is_last: false }),
             outcome => outcome,
         }
     }
 
     /// Send what the fast path left, then go on or end.
     async fn send_rest(&mut self, is_last: bool) -> Next {
-        if self.send_unsent().await.is_err() {
+        if self.send_pending().await.is_err() {
             self.is_broken = true;
             return self.persistence.close(CloseReason::ClientGone);
         }

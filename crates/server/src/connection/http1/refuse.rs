@@ -37,7 +37,7 @@ impl Connection {
 
     /// Bytes that are no head.
     pub(crate) async fn refuse(&mut self, refusal: Refusal, arrived: &[u8]) -> Next {
-        if self.send_unsent().await.is_err() {
+        if self.send_pending().await.is_err() {
             self.is_broken = true;
         }
         self.disbelieve_proxy();

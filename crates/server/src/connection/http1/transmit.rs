@@ -30,7 +30,7 @@ const COPY_BYTES: u64 = 64 * 1024;
 const TOGETHER_BYTES: u64 = 16 * 1024;
 
 /// What a fast response has left over.
-pub(crate) struct Unsent {
+pub(crate) struct PendingOutput {
     pub(crate) bytes: Vec<u8>,
     /// File, position, and bytes left of it.
     pub(crate) file: Option<(Rc<Representation>, u64, u64)>,
@@ -38,7 +38,7 @@ pub(crate) struct Unsent {
     pub(crate) late: Option<Late>,
 }
 
-impl Unsent {
+impl PendingOutput {
     pub(crate) fn len(&self) -> u64 {
         self.bytes.len() as u64 + self.file.as_ref().map_or(0, |file| file.2)
     }
@@ -72,9 +72,9 @@ impl Sent {
 
 impl Connection {
     /// Send what the fast path could not.
-    pub(crate) async fn send_unsent(&mut self) -> io::Result<()> {
-        let Some(unsent) = self.unsent.take() else { return Ok(()) };
-        let Unsent { bytes, file, late } = *unsent;
+    pub(crate) async fn send_pending(&mut self) -> io::Result<()> {
+        let Some(pending) = self.pending.take() else { return Ok(()) };
+        let PendingOutput { bytes, file, late } = *pending;
         let mut sent = 0;
         let spent = late.as_ref().and_then(|late| late.spent.clone());
         let result = self.send_left(&bytes, file, spent, &mut sent).await;
