@@ -1,7 +1,7 @@
 //! From a finished exchange to the lines of the access logs.
 
 use crate::context::Context;
-use crate::exchange::Logged;
+use crate::exchange::LogDetails;
 pub(crate) use crate::log::access::{ConnectionEnd, Fields};
 use crate::log::access::{Part, Record, TimeCache};
 use crate::log::id::{LogId, RequestLogId};
@@ -33,7 +33,7 @@ impl Writer {
 }
 
 /// What there is to say about an exchange. Borrowed from wherever it is.
-pub(crate) struct Finished<'a> {
+pub(crate) struct Transaction<'a> {
     pub(crate) client: SocketAddr,
     /// The other end of the connection.
     pub(crate) peer: SocketAddr,
@@ -44,7 +44,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) protocol: Option<&'a [u8]>,
     /// The request line, or what arrived of it.
     pub(crate) request_line: Option<&'a [u8]>,
-    pub(crate) logged: &'a Logged,
+    pub(crate) logged: &'a LogDetails,
     pub(crate) query: Option<&'a [u8]>,
     pub(crate) status: u16,
     pub(crate) start_us: i64,
@@ -82,8 +82,8 @@ fn original_part(first: &Original) -> Part<'_> {
 }
 
 /// The request that was answered.
-fn last_part<'a>(finished: &Finished<'a>) -> Part<'a> {
-    let Logged { path, filename, user, handler, method, first, .. } = finished.logged;
+fn last_part<'a>(finished: &Transaction<'a>) -> Part<'a> {
+    let LogDetails { path, filename, user, handler, method, first, .. } = finished.logged;
     Part {
         method: match (first, method) {
             // An error document is asked for with GET, whatever led to it.
@@ -155,12 +155,12 @@ fn holding(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
 }
 
 /// Append a line to every access log.
-pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
+pub(crate) fn write(context: &Context, finished: &Transaction<'_>) {
     let host = context.host(finished.logged.host);
     let mut writer = context.access.borrow_mut();
     let Writer { times, line, pid, tid } = &mut *writer;
     let request_fields = RequestFields(finished.request);
-    let Logged { env, notes, first, .. } = finished.logged;
+    let LogDetails { env, notes, first, .. } = finished.logged;
     let mut client = finished.client;
     if let Some(ip) = finished.logged.client {
         client.set_ip(ip);

@@ -6,7 +6,7 @@
 
 use crate::accounting::Account;
 use crate::content_coding::Coding;
-use crate::exchange::Logged;
+use crate::exchange::LogDetails;
 use crate::representation::Representation;
 use message::Field;
 use std::cell::{Cell, RefCell};
@@ -55,7 +55,7 @@ fn part(most: Bounds, memory_bytes: u64, threads: usize) -> Bounds {
 pub(crate) struct Prepared {
     pub(crate) source: Rc<Representation>,
     /// For logs.
-    pub(crate) logged: Logged,
+    pub(crate) logged: LogDetails,
     /// The fields in `bytes`, if a log shows any.
     pub(crate) fields: Box<[Field]>,
     /// The codings of which a client gets one, and the one that this response has.

@@ -26,12 +26,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What came of a request, and the file behind it if its response may be prepared for others.
-pub(crate) struct Exchanged {
+pub(crate) struct ExchangeResult {
     pub(crate) response: Response,
     pub(crate) reusable: Option<Reusable>,
     /// What holds for the request, if it was looked up.
     pub(crate) settings: Option<Arc<Settings>>,
-    pub(crate) logged: Logged,
+    pub(crate) logged: LogDetails,
 }
 
 /// What must be known to give a response to others as well.
@@ -47,7 +47,7 @@ pub(crate) struct Reusable {
 
 /// What the access log wants to know beside the response.
 #[derive(Clone, Default)]
-pub(crate) struct Logged {
+pub(crate) struct LogDetails {
     pub(crate) host: usize,
     /// The request, if its fields were changed on the way.
     pub(crate) received: Option<Rc<ReceivedRequest>>,
@@ -82,7 +82,7 @@ pub(crate) async fn exchange(
     host: &Host,
     received: Rc<ReceivedRequest>,
     cached: Option<Rc<CachedScript>>,
-) -> Exchanged {
+) -> ExchangeResult {
     let mut ran = Ran::default();
     if let Some(cached) = cached {
         let mut request = Box::new(cached.request(context, host, received.clone()));
@@ -116,11 +116,11 @@ pub(crate) async fn refused(
     context: &Context,
     host: &Host,
     received: Rc<ReceivedRequest>,
-    (failure, logged): (Failure, Logged),
+    (failure, logged): (Failure, LogDetails),
     settings: Option<Arc<Settings>>,
-) -> Exchanged {
+) -> ExchangeResult {
     let mut request = Box::new(RequestContext::new(context, host, received.clone()));
-    let Logged { path, query, env, notes, user, client, .. } = logged;
+    let LogDetails { path, query, env, notes, user, client, .. } = logged;
     (request.path, request.query, request.env, request.notes) = (path, query, env, notes);
     request.authentication.user = user;
     request.set_client(client);
@@ -136,7 +136,7 @@ async fn conclude(
     outcome: Result<Response, Stop>,
     mut ran: Ran,
     received: &Rc<ReceivedRequest>,
-) -> Exchanged {
+) -> ExchangeResult {
     let context = request.context;
     let response = match outcome {
         Ok(response) => response,
@@ -173,8 +173,8 @@ async fn conclude(
         _ => None,
     };
     let settings = Some(request.settings.clone());
-    let logged = Logged { chosen, ..logged(request, received, ran.handler) };
-    Exchanged { response, reusable, settings, logged }
+    let logged = LogDetails { chosen, ..logged(request, received, ran.handler) };
+    ExchangeResult { response, reusable, settings, logged }
 }
 
 /// Whether a response that hands the stream over may do so: 101 to a client of HTTP/1.1, or a 2xx
@@ -397,11 +397,11 @@ fn logged(
     request: Box<RequestContext<'_>>,
     received: &Rc<ReceivedRequest>,
     handler: Option<&'static str>,
-) -> Logged {
+) -> LogDetails {
     let phases = &request.site().phases;
     // Unmarked: the answer is there, and whoever shares it has a log line of its own.
     let last = &request.unmarked().received;
-    Logged {
+    LogDetails {
         host: request.host.index,
         method: request.method,
         filename: request.logged_filename(),

@@ -1,7 +1,7 @@
 //! A panic of a handler is a failure of its request, and of nothing else.
 
 use crate::context::Context;
-use crate::exchange::{Exchanged, Logged};
+use crate::exchange::{ExchangeResult, LogDetails};
 use crate::failure::Failure;
 use crate::received_request::ReceivedRequest;
 use crate::response::Response;
@@ -16,8 +16,8 @@ pub(crate) async fn guarded(
     context: &Context,
     host: usize,
     request: &ReceivedRequest,
-    mut exchange: Pin<&mut impl Future<Output = Exchanged>>,
-) -> Exchanged {
+    mut exchange: Pin<&mut impl Future<Output = ExchangeResult>>,
+) -> ExchangeResult {
     let caught = poll_fn(|task| {
         // The future is not polled again after a panic, so nothing half-done is ever seen.
         match catch_unwind(AssertUnwindSafe(|| exchange.as_mut().poll(task))) {
@@ -34,7 +34,7 @@ pub(crate) async fn guarded(
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
         context.log_refusal(&failure, host, request.client);
         let response = Response::failure(&failure, request.view().method(), None);
-        let logged = Logged { host, ..Logged::default() };
-        Exchanged { response, reusable: None, settings: None, logged }
+        let logged = LogDetails { host, ..LogDetails::default() };
+        ExchangeResult { response, reusable: None, settings: None, logged }
     })
 }

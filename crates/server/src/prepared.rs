@@ -9,7 +9,7 @@ use crate::accounting::Account;
 use crate::cache::{Prepared, SMALL_BYTES};
 use crate::content_coding::{self, Coding};
 use crate::context::Context;
-use crate::exchange::{Exchanged, Logged, Reusable};
+use crate::exchange::{ExchangeResult, LogDetails, Reusable};
 use crate::file_response;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
@@ -100,7 +100,7 @@ pub(crate) fn known(
     host: &Host,
     request: &ReceivedRequest,
     framing: &Framing<'_>,
-) -> Option<Exchanged> {
+) -> Option<ExchangeResult> {
     let (_, path) = Kept::File.asked(&request.view(), framing)?;
     let prepared = current(context, host, path, None)?;
     let settings = &prepared.source.settings;
@@ -109,8 +109,8 @@ pub(crate) fn known(
     }
     let response = file_response::from_file(request, &prepared.source).ok()?;
     let query = request.query().map(<[u8]>::to_vec);
-    let logged = Logged { query, ..prepared.logged.clone() };
-    Some(Exchanged { response, reusable: None, settings: None, logged })
+    let logged = LogDetails { query, ..prepared.logged.clone() };
+    Some(ExchangeResult { response, reusable: None, settings: None, logged })
 }
 
 /// Prepare the response for `source` and keep it for `path`, if that is allowed and worthwhile.
@@ -122,7 +122,7 @@ pub(crate) fn remember(
     path: &[u8],
     Reusable { source, codings, only_s }: &Reusable,
     accepted: Option<&[u8]>,
-    (response, logged): &(Response, Logged),
+    (response, logged): &(Response, LogDetails),
     print: impl FnOnce(&ResponseHead, i64, &mut Vec<u8>),
 ) {
     let now_s = context.now_s();
@@ -158,7 +158,7 @@ pub(crate) fn remember(
     let shows_fields = host.logs.iter().any(|log| log.format.shows_response_fields());
     let prepared = Prepared {
         source: source.clone(),
-        logged: Logged { query: None, ..logged.clone() },
+        logged: LogDetails { query: None, ..logged.clone() },
         fields: if shows_fields { head.fields.into() } else { Box::default() },
         coding: content_coding::choose(codings, accepted),
         codings: codings.as_slice().into(),

@@ -6,10 +6,10 @@
 //! above, and `.ID` at the end, of many requests in any order.
 
 use super::tests::{PEER, Site, THREADS, thread};
-use crate::access_log::{self, ConnectionEnd, Finished, SentFields};
+use crate::access_log::{self, ConnectionEnd, SentFields, Transaction};
 use crate::accounting::{self, Spent};
 use crate::context::Context;
-use crate::exchange::{Exchanged, exchange};
+use crate::exchange::{ExchangeResult, exchange};
 use crate::guarded::guarded;
 use crate::held::Held;
 use crate::received_request::ReceivedRequest;
@@ -205,7 +205,7 @@ async fn serve(
 async fn send(
     out: &RefCell<Vec<u8>>,
     id: u32,
-    Exchanged { mut response, logged, .. }: Exchanged,
+    ExchangeResult { mut response, logged, .. }: ExchangeResult,
     context: &Context,
     request: &ReceivedRequest,
 ) -> u64 {
@@ -230,7 +230,7 @@ async fn send(
     }
     frame(out, &format!(".{id}\n"), b"").await;
     let view = request.view();
-    let finished = Finished {
+    let finished = Transaction {
         client: request.client,
         peer: request.client,
         local: request.local,

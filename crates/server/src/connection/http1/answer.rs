@@ -6,7 +6,7 @@ use super::delimiter::Delimiter;
 use super::quirks::{self, Quirks};
 use super::transmit::Sent;
 use crate::context::Context;
-use crate::exchange::{Exchanged, Logged, exchange, refused};
+use crate::exchange::{ExchangeResult, LogDetails, exchange, refused};
 use crate::failure::Failure;
 use crate::guarded::guarded;
 use crate::held::Held;
@@ -52,7 +52,7 @@ pub(crate) enum Unread {
 /// A response that was written, as far as it went.
 pub(crate) struct Written {
     pub(crate) head: ResponseHead,
-    pub(crate) logged: Logged,
+    pub(crate) logged: LogDetails,
     /// Bytes of the body that were sent, without chunk lines.
     pub(crate) body_bytes: u64,
     /// All bytes that were sent.
@@ -97,7 +97,7 @@ impl Connection {
         let Some(exchanged) = self.answered(&request, &framing).await else {
             return self.abandoned(&framing, &request).await;
         };
-        let Exchanged { response, reusable, settings, logged } = exchanged;
+        let ExchangeResult { response, reusable, settings, logged } = exchanged;
         let mut answer = (response, logged);
         let view = request.view();
         if let (Some(source), Some((_, path))) = (reusable, Kept::Response.asked(&view, &framing)) {
@@ -130,7 +130,7 @@ impl Connection {
         if !matches!(decoded, Some(Ok(()))) {
             path.clear();
         }
-        let logged = Logged { path, ..self.logged() };
+        let logged = LogDetails { path, ..self.logged() };
         let result = Err(io::ErrorKind::ConnectionReset.into());
         let written =
             Written { head, logged, body_bytes: 0, sent_bytes: 0, first_byte_us: None, result };
@@ -145,7 +145,7 @@ impl Connection {
         &mut self,
         request: &Rc<ReceivedRequest>,
         framing: &Framing<'_>,
-    ) -> Option<Exchanged> {
+    ) -> Option<ExchangeResult> {
         let (context, host) = (&self.context, self.host());
         if let Some(known) = prepared::known(context, host, request, framing) {
             return Some(known);
@@ -159,7 +159,7 @@ impl Connection {
         &mut self,
         request: &Rc<ReceivedRequest>,
         cached: Option<Rc<CachedScript>>,
-    ) -> Option<Exchanged> {
+    ) -> Option<ExchangeResult> {
         let (context, host) = (self.context.clone(), self.host_index());
         let exchange = pin!(exchange(&context, context.host(host), request.clone(), cached));
         let guarded = pin!(guarded(&context, host, request, exchange));
@@ -244,7 +244,7 @@ impl Connection {
         request: &Rc<ReceivedRequest>,
         framing: &Framing<'_>,
         settings: Option<Arc<Settings>>,
-        answer: &mut (Response, Logged),
+        answer: &mut (Response, LogDetails),
         held: &Held,
     ) -> io::Result<Unread> {
         if !self.persistence.body_pending() {
@@ -307,7 +307,7 @@ impl Connection {
         &mut self,
         request: &ReceivedRequest,
         wish: KeepAlive,
-        mut answer: (Response, Logged),
+        mut answer: (Response, LogDetails),
         unread: Unread,
         held: Rc<Held>,
     ) -> Next {
@@ -353,7 +353,7 @@ impl Connection {
     pub(crate) async fn send_response(
         &mut self,
         mut response: Response,
-        mut logged: Logged,
+        mut logged: LogDetails,
         Kind { is_head, told, delimiter, persist }: Kind,
         held: &Held,
     ) -> Written {

@@ -9,7 +9,7 @@
 use super::Connection;
 use super::log::ResponseFields;
 use super::transmit::{Late, PendingOutput, TURN_BYTES};
-use crate::access_log::{self, Finished};
+use crate::access_log::{self, Transaction};
 use crate::accounting::{self, Account};
 use crate::cache::Prepared;
 use crate::prepared::{self, Asked};
@@ -208,7 +208,7 @@ fn log(
     let Asked { prepared, is_head, query, host_name } = asked;
     let duration_us = i64::try_from((clock::monotonic_ns() - start_ns) / 1000).unwrap_or(0);
     let appended = (persist, connection.keep_alive_timeout_s());
-    let finished = Finished {
+    let finished = Transaction {
         client: connection.peer,
         peer: connection.other_end(),
         local: connection.local(),

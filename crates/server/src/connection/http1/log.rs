@@ -2,9 +2,9 @@
 
 use super::Connection;
 use super::answer::Written;
-use crate::access_log::{self, ConnectionEnd, Fields, Finished, SentFields};
+use crate::access_log::{self, ConnectionEnd, Fields, SentFields, Transaction};
 use crate::accounting;
-use crate::exchange::Logged;
+use crate::exchange::LogDetails;
 use crate::log::id::{LogId, RequestLogId};
 use crate::names::{End, HostnameLookups};
 use crate::received_request::ReceivedRequest;
@@ -88,7 +88,7 @@ impl Connection {
     }
 
     /// Look up what the logs of the host show of a client (`%h`), where that is wanted.
-    async fn name_client(&mut self, logged: &Logged) {
+    async fn name_client(&mut self, logged: &LogDetails) {
         let shows = |log: &AccessLog| log.format.shows_client_name();
         let host = self.context.host(logged.host);
         if logged.lookups == HostnameLookups::Off || !host.logs.iter().any(shows) {
@@ -108,7 +108,7 @@ impl Connection {
     ) {
         self.name_client(&written.logged).await;
         let names = self.names.take().filter(|names| !names.is_empty());
-        let finished = Finished {
+        let finished = Transaction {
             client: self.peer,
             peer: self.other_end(),
             local: self.local(),

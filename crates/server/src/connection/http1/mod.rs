@@ -27,7 +27,7 @@ mod transmit;
 use crate::accounting::{self};
 
 use crate::context::{Context, READ_BYTES, Scratch};
-use crate::exchange::Logged;
+use crate::exchange::LogDetails;
 
 use crate::large_future::{boxed, placed};
 use crate::log::id::LogId;
@@ -177,9 +177,9 @@ impl Connection {
     }
 
     /// What there is to log of a request that nobody answered.
-    pub(crate) fn logged(&self) -> Logged {
+    pub(crate) fn logged(&self) -> LogDetails {
         let lookups = self.host().sections.base.core.hostname_lookups();
-        Logged { host: self.host, lookups, ..Logged::default() }
+        LogDetails { host: self.host, lookups, ..LogDetails::default() }
     }
 
     /// Its place among the hosts of the site.

@@ -2,7 +2,7 @@
 
 use super::Connection;
 use super::answer::{Written, write_head};
-use crate::exchange::Logged;
+use crate::exchange::LogDetails;
 use crate::held::Held;
 use crate::received_request::ReceivedRequest;
 use crate::response::{Response, TakesOver, Upgraded};
@@ -16,7 +16,7 @@ impl Connection {
     pub(super) async fn hand_over(
         &mut self,
         request: &ReceivedRequest,
-        (mut response, logged): (Response, Logged),
+        (mut response, logged): (Response, LogDetails),
         takes_over: TakesOver,
         held: Rc<Held>,
     ) -> Next {
