@@ -2,7 +2,7 @@
 //! waits for its client (for a body that is on its way, for a slow reader), and taken again when
 //! there is work to do. Who is to wait for whom is not decided here.
 
-use crate::accounting::Spent;
+use crate::accounting::TimeSpent;
 use crate::context::Context;
 use crate::received_request::ReceivedRequest;
 use crate::slots::{Place, Slot, Slots};
@@ -21,7 +21,7 @@ pub(crate) struct Held {
     started_ns: u64,
     /// Since when the slot is held.
     since_ns: Cell<u64>,
-    spent: Rc<Spent>,
+    spent: Rc<TimeSpent>,
 }
 
 impl Held {
@@ -38,18 +38,18 @@ impl Held {
     }
 
     /// Of a request whose slot was given back already, and which somebody else counts.
-    pub(crate) fn without_slot(spent: Rc<Spent>) -> Self {
+    pub(crate) fn without_slot(spent: Rc<TimeSpent>) -> Self {
         Self::at(None, None, 0, spent)
     }
 
-    fn at(slot: Option<Slot>, place: Option<Place>, started_ns: u64, spent: Rc<Spent>) -> Self {
+    fn at(slot: Option<Slot>, place: Option<Place>, started_ns: u64, spent: Rc<TimeSpent>) -> Self {
         let (slot, place) = (RefCell::new(slot), RefCell::new(place));
         let (bytes, since_ns) = (Cell::new(0), Cell::new(started_ns));
         Self { slot, place, bytes, started_ns, since_ns, spent }
     }
 
     /// Where the time of the request goes.
-    pub(crate) fn spent(&self) -> &Spent {
+    pub(crate) fn spent(&self) -> &TimeSpent {
         &self.spent
     }
 

@@ -1,6 +1,6 @@
 //! A request that left the fast path: its head, owned, and who sent it.
 
-use crate::accounting::Spent;
+use crate::accounting::TimeSpent;
 use crate::held::Held;
 use crate::log::access::Fields;
 use crate::log::id::LogIds;
@@ -48,7 +48,7 @@ pub(crate) struct ReceivedRequest {
     /// The slot that it has, once it has one: it may be given back while somebody is waited for.
     pub(crate) held: RefCell<Weak<Held>>,
     /// Where its time goes.
-    pub(crate) spent: Rc<Spent>,
+    pub(crate) spent: Rc<TimeSpent>,
 }
 
 impl ReceivedRequest {
@@ -59,7 +59,7 @@ impl ReceivedRequest {
         client: SocketAddr,
         local: SocketAddr,
         start_ns: u64,
-        spent: Spent,
+        spent: TimeSpent,
     ) -> Self {
         Self {
             head,
@@ -88,7 +88,7 @@ impl ReceivedRequest {
         local: SocketAddr,
     ) -> Self {
         let now_ns = runtime::clock::monotonic_ns();
-        let spent = Spent::unmeasured(now_ns);
+        let spent = TimeSpent::unmeasured(now_ns);
         let head = OwnedHead::new(line, Head::of_refused(line));
         let request = Self::new(head, Err(refusal), client, local, now_ns, spent);
         Self { is_parsed: false, ..request }

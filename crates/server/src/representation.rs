@@ -1,6 +1,6 @@
 //! An open file with all that a response says about it.
 
-use crate::accounting::{self, Spent};
+use crate::accounting::{self, TimeSpent};
 use crate::content_digest;
 use crate::mapping::Entry;
 use crate::phase::{self, Stop};
@@ -225,7 +225,7 @@ pub(crate) async fn load_cold(
     source: &Representation,
     offset: u64,
     count: usize,
-    spent: Option<&Spent>,
+    spent: Option<&TimeSpent>,
 ) -> io::Result<()> {
     if file::is_cached(&source.file, offset + count as u64 - 1) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Where the time of requests goes: wall = processor + run queue + waits, by kind of URL.
 //!
-//! A request that takes the slow path carries a [`Spent`], to which everybody adds who lets it
+//! A request that takes the slow path carries a [`TimeSpent`], to which everybody adds who lets it
 //! wait; one in several is measured with the clocks of the processor as well. On the fast path
 //! nothing is measured but a sample of whole turns. Both end here, in the accounts of this process
 //! on the scoreboard. What a page makes of the accounts is not known here.
@@ -13,7 +13,7 @@ mod spent;
 pub(crate) use index::{Account, Accounts};
 pub(crate) use meter::Meter;
 pub(crate) use name::Asked;
-pub(crate) use spent::{Begin, Spent, Waits, blocking, compute, measured};
+pub(crate) use spent::{Begin, TimeSpent, Waits, blocking, compute, measured};
 
 use crate::context::Context;
 use runtime::clock;
@@ -37,14 +37,14 @@ pub(crate) fn end_fast(context: &Context, account: Account, ended: Ended) {
 }
 
 /// A request on the fast path has been answered, but for what its client is slow to take.
-pub(crate) fn begin_slow(account: Account, ended: Ended) -> Spent {
-    let spent = Spent::unmeasured(clock::monotonic_ns());
+pub(crate) fn begin_slow(account: Account, ended: Ended) -> TimeSpent {
+    let spent = TimeSpent::unmeasured(clock::monotonic_ns());
     spent.end(account, ended);
     spent
 }
 
 /// Now it has been taken, or its client is gone: so many bytes were.
-pub(crate) fn end_slow(context: &Context, spent: &Spent, bytes: u64) {
+pub(crate) fn end_slow(context: &Context, spent: &TimeSpent, bytes: u64) {
     let Some((account, ended)) = spent.take_end() else { return };
     if let Some(row) = context.account(account) {
         row.count(context.meter.writers(), Ended { bytes, ..ended });
@@ -53,7 +53,7 @@ pub(crate) fn end_slow(context: &Context, spent: &Spent, bytes: u64) {
 }
 
 /// A request that took the slow path has ended, with its log line.
-pub(crate) fn end_long(context: &Context, spent: &Spent) {
+pub(crate) fn end_long(context: &Context, spent: &TimeSpent) {
     let Some((account, ended)) = spent.take_end() else { return };
     let meter = &context.meter;
     let Some(row) = context.account(account) else { return };

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 /// The time of one request. Everybody who serves it adds to it.
-pub(crate) struct Spent {
+pub(crate) struct TimeSpent {
     /// When its first byte came, on the precise monotonic clock.
     began_ns: u64,
     /// How many requests it stands for as a sample; 0 if it is none.
@@ -68,7 +68,7 @@ pub(crate) struct Begin {
     pub(crate) path_hash: u8,
 }
 
-impl Spent {
+impl TimeSpent {
     pub(crate) fn new(begin: &Begin) -> Self {
         let spent = Self {
             began_ns: begin.complete_ns.saturating_sub(begin.arriving_ns + begin.cpu_ns),
@@ -186,7 +186,7 @@ impl Spent {
 
 /// A wait that lasts.
 pub(crate) struct Waiting<'a> {
-    spent: &'a Spent,
+    spent: &'a TimeSpent,
     /// `None` when it is known already what the time was spent on.
     cause: Option<Cause>,
     since_ns: u64,
@@ -210,12 +210,12 @@ impl Drop for Waiting<'_> {
 /// Waits of something that lives as long as an answer is on its way: it waits now for this, now for
 /// that, and now for nothing.
 pub(crate) struct Waits {
-    spent: Rc<Spent>,
+    spent: Rc<TimeSpent>,
     now: Option<(Cause, u64)>,
 }
 
 impl Waits {
-    pub(crate) fn new(spent: Rc<Spent>) -> Self {
+    pub(crate) fn new(spent: Rc<TimeSpent>) -> Self {
         Self { spent, now: None }
     }
 
@@ -241,7 +241,7 @@ impl Drop for Waits {
 
 /// Serve a request, and measure what it uses of its thread if it is a sample. A thread that carries
 /// others as well counts only while it is at work for this one.
-pub(crate) async fn measured<F: Future + Unpin>(spent: &Spent, mut work: F) -> F::Output {
+pub(crate) async fn measured<F: Future + Unpin>(spent: &TimeSpent, mut work: F) -> F::Output {
     if !spent.is_sample() {
         return work.await;
     }
@@ -261,7 +261,7 @@ pub(crate) async fn measured<F: Future + Unpin>(spent: &Spent, mut work: F) -> F
 ///
 /// # Errors
 /// Those of [`runtime::blocking`].
-pub(crate) async fn blocking<T, F>(spent: &Spent, cause: Cause, work: F) -> io::Result<T>
+pub(crate) async fn blocking<T, F>(spent: &TimeSpent, cause: Cause, work: F) -> io::Result<T>
 where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
@@ -282,7 +282,7 @@ where
 ///
 /// # Errors
 /// Those of [`runtime::compute`].
-pub(crate) async fn compute<T, F>(spent: &Spent, work: F) -> io::Result<T>
+pub(crate) async fn compute<T, F>(spent: &TimeSpent, work: F) -> io::Result<T>
 where
     T: Send + 'static,
     F: FnOnce(&AtomicBool) -> T + Send + 'static,
@@ -314,8 +314,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn spent(is_alone: bool) -> Spent {
-        Spent::new(&Begin {
+    fn spent(is_alone: bool) -> TimeSpent {
+        TimeSpent::new(&Begin {
             complete_ns: clock::monotonic_ns(),
             arriving_ns: 0,
             cpu_ns: 0,
@@ -390,7 +390,7 @@ mod tests {
             is_alone: false,
             path_hash: 0,
         };
-        let times = Spent::new(&begin).times();
+        let times = TimeSpent::new(&begin).times();
         assert!(times.wall_ns >= 5 * MS);
         assert_eq!((times.waits_ns[Cause::ClientRead as usize], times.cpu_ns), (5 * MS, 7));
     }

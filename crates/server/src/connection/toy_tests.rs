@@ -7,7 +7,7 @@
 
 use super::tests::{PEER, Site, THREADS, thread};
 use crate::access_log::{self, ConnectionEnd, SentFields, Transaction};
-use crate::accounting::{self, Spent};
+use crate::accounting::{self, TimeSpent};
 use crate::context::Context;
 use crate::exchange::{ExchangeResult, exchange};
 use crate::guarded::guarded;
@@ -168,7 +168,7 @@ fn request(
     let spans = framing.spans(head.bytes());
     let (local, now_ns) = ("127.0.0.1:8080".parse().unwrap(), clock::monotonic_ns());
     let mut request =
-        ReceivedRequest::new(head, Ok(spans), peer, local, now_ns, Spent::unmeasured(now_ns));
+        ReceivedRequest::new(head, Ok(spans), peer, local, now_ns, TimeSpent::unmeasured(now_ns));
     request.incoming = body;
     request
 }

@@ -2,7 +2,7 @@
 //! personal, so that nobody can forget to: what lies behind them is private.
 
 use super::RequestContext;
-use crate::accounting::Spent;
+use crate::accounting::TimeSpent;
 use crate::names::End;
 use crate::received_request::ReceivedRequest;
 use crate::response::Field;
@@ -83,7 +83,7 @@ impl RequestContext<'_> {
     }
 
     /// Where the time of the request goes: no answer tells that.
-    pub(crate) fn spent(&self) -> &Rc<Spent> {
+    pub(crate) fn spent(&self) -> &Rc<TimeSpent> {
         &self.client.received.spent
     }
 

@@ -25,7 +25,7 @@ const AHEAD_BYTES: u64 = 1 << 20;
 /// A body that grows.
 pub(crate) struct Growing<'a> {
     context: &'a Context,
-    spent: &'a accounting::Spent,
+    spent: &'a accounting::TimeSpent,
     /// Its end.
     memory: Vec<u8>,
     has_buffer: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Growing<'a> {
 
 impl<'a> Growing<'a> {
     /// Of nothing yet.
-    pub(crate) fn new(context: &'a Context, spent: &'a accounting::Spent) -> Self {
+    pub(crate) fn new(context: &'a Context, spent: &'a accounting::TimeSpent) -> Self {
         let claim = Claim::new(context);
         let (memory, has_buffer) = (Vec::new(), false);
         Self { context, spent, memory, has_buffer, file: None, file_bytes: 0, claim }

@@ -1,7 +1,7 @@
 //! A request leaves the fast path: its head is owned, and its time is accounted for.
 
 use super::Connection;
-use crate::accounting::{Begin, Meter, Spent};
+use crate::accounting::{Begin, Meter, TimeSpent};
 use crate::received_request::ReceivedRequest;
 use message::{BodyLength, FramingSpans, OwnedHead, Refusal, RequestHead};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ impl Connection {
         head: OwnedHead,
         framing: Result<FramingSpans, Refusal>,
         start_ns: u64,
-        spent: Spent,
+        spent: TimeSpent,
     ) -> ReceivedRequest {
         let local = self.local();
         let mut request = ReceivedRequest::new(head, framing, self.peer, local, start_ns, spent);
@@ -26,10 +26,10 @@ impl Connection {
     }
 
     /// What a request has spent that is for the slow path.
-    pub(super) fn begin_long(&self, view: &RequestHead<'_>, complete_ns: u64) -> Spent {
+    pub(super) fn begin_long(&self, view: &RequestHead<'_>, complete_ns: u64) -> TimeSpent {
         let meter = &self.context.meter;
         let path_hash = Meter::path_hash(view.request_line());
-        Spent::new(&Begin {
+        TimeSpent::new(&Begin {
             complete_ns,
             arriving_ns: self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000,
             cpu_ns: meter.leave_fast(),

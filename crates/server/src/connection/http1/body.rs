@@ -2,7 +2,7 @@
 //! it asks for, so that a slow handler slows its client; or for nobody.
 
 use super::Connection;
-use crate::accounting::Spent;
+use crate::accounting::TimeSpent;
 use crate::context::READ_BYTES;
 use crate::pace::{Pace, Waited};
 use crate::request_body::RequestBody;
@@ -243,7 +243,7 @@ impl Connection {
     pub(crate) async fn drain(
         &mut self,
         limit: u64,
-        spent: &Spent,
+        spent: &TimeSpent,
     ) -> io::Result<Result<(), Refusal>> {
         let Some(incoming) = self.receiver.as_ref().map(|receiver| receiver.incoming.clone())
         else {

@@ -4,7 +4,7 @@
 use super::Connection;
 use super::delimiter::Delimiter;
 use super::outbox::Outbox;
-use crate::accounting::{self, Spent};
+use crate::accounting::{self, TimeSpent};
 use crate::held::Held;
 use crate::representation::{Representation, load_cold};
 use crate::response::{Body, Piece, Source};
@@ -51,7 +51,7 @@ pub(crate) struct Late {
     /// What was sent at once.
     pub(crate) bytes: u64,
     /// Where times are measured.
-    pub(crate) spent: Option<Rc<Spent>>,
+    pub(crate) spent: Option<Rc<TimeSpent>>,
 }
 
 /// How much of a response the socket has taken.
@@ -90,7 +90,7 @@ impl Connection {
         &mut self,
         bytes: &[u8],
         file: Option<(Rc<Representation>, u64, u64)>,
-        spent: Option<Rc<Spent>>,
+        spent: Option<Rc<TimeSpent>>,
         sent: &mut u64,
     ) -> io::Result<()> {
         let held = spent.map(Held::without_slot);

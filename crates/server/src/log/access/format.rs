@@ -42,7 +42,8 @@ impl Format {
 
     /// Whether lines show where the time went (`%^TU`).
     pub(crate) fn shows_times(&self) -> bool {
-        let is_time = |item: &Item| matches!(item, Item::Directive { what: What::Spent(_), .. });
+        let is_time =
+            |item: &Item| matches!(item, Item::Directive { what: What::TimeSpent(_), .. });
         self.items.iter().any(is_time)
     }
 
@@ -129,7 +130,7 @@ fn write_connection_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
             Some(us) => signed(us, out),
             None => out.push(b'-'),
         },
-        What::Spent(on) => match record.times {
+        What::TimeSpent(on) => match record.times {
             Some(times) => decimal(on.of(&times) / 1000, out),
             None => out.push(b'-'),
         },

@@ -72,7 +72,7 @@ pub(super) enum What {
     ResponseField(String),
     ResponseSetCookie,
     ServerName,
-    Spent(Spending),
+    TimeSpent(Spending),
     Status,
     /// An argument that the directive does not know is printed itself.
     Text(String),
@@ -260,7 +260,7 @@ fn what(name: &str, argument: &str) -> Result<Option<What>, String> {
         "X" => What::ConnectionEnd,
         "^FB" => What::FirstByte,
         "^ti" | "^to" => What::Trailer,
-        "^TU" => What::Spent(Spending::parse(argument)?),
+        "^TU" => What::TimeSpent(Spending::parse(argument)?),
         _ => return Ok(None),
     }))
 }

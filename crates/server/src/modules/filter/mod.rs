@@ -11,7 +11,7 @@ pub(crate) mod smart;
 #[cfg(test)]
 mod tests;
 
-use crate::accounting::Spent;
+use crate::accounting::TimeSpent;
 use crate::content_coding::{Coding, Uncertain, choose};
 use crate::log::level::Level;
 use crate::module::{Hooks, Module};
@@ -150,7 +150,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) coders: &'a Budget,
     /// Where the sizes are noted for the access log.
     pub(crate) notes: &'a Notes,
-    pub(crate) spent: &'a Rc<Spent>,
+    pub(crate) spent: &'a Rc<TimeSpent>,
     /// Takes level, module, httpd's message number and text.
     pub(crate) log: &'a dyn Fn(Level, &'static str, u32, &str),
 }

@@ -2,7 +2,7 @@
 //! The coders know nothing of requests; what they do with a piece may take milliseconds, so that
 //! it is done where other connections do not wait for it.
 
-use crate::accounting::{self, Spent};
+use crate::accounting::{self, TimeSpent};
 use crate::representation::{Representation, load_cold};
 use crate::response::{Body, Notes, Piece, Source};
 use std::cell::Cell;
@@ -68,7 +68,7 @@ pub(crate) async fn recode(
     coder: Box<dyn Coder>,
     permit: Option<Permit>,
     notes: &Notes,
-    spent: &Rc<Spent>,
+    spent: &Rc<TimeSpent>,
 ) -> Body {
     let at_once = AT_ONCE_BYTES.min(coder.piece_bytes() as u64);
     let is_small = body.len().is_some_and(|length| length <= at_once);
@@ -138,7 +138,7 @@ struct State {
     /// `None` when the body is complete.
     coder: Option<Box<dyn Coder>>,
     notes: Notes,
-    spent: Rc<Spent>,
+    spent: Rc<TimeSpent>,
     /// Whether the coder may hold something back.
     is_dirty: bool,
     /// Given back with the coder.
@@ -255,7 +255,7 @@ async fn read_file(
     source: &Representation,
     offset: u64,
     length: u64,
-    spent: &Spent,
+    spent: &TimeSpent,
 ) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
     if !bytes.is_empty() {

@@ -3,7 +3,7 @@
 
 use super::SETTINGS;
 use super::*;
-use crate::accounting::Spent;
+use crate::accounting::TimeSpent;
 use crate::response::{Body, Piece, Source};
 use config::directive::Module;
 use flate2::read::MultiGzDecoder;
@@ -67,7 +67,7 @@ fn pass(text: &str, asked: &Asked<'_>, response: Response) -> Response {
         holds: &|_, response| response.status == Status::OK && asked.holds,
         coders: &asked.coders,
         notes: &asked.notes,
-        spent: &Rc::new(Spent::unmeasured(0)),
+        spent: &Rc::new(TimeSpent::unmeasured(0)),
         log: &|_, _, _, text| panic!("logged: {text}"),
     };
     run(finish(&settings, &facts, response))

@@ -1,7 +1,7 @@
 //! Where a FastCGI application listens, read from the URL that a configuration has for it, and what
 //! goes before the name of a script for it. Nothing is connected to here.
 
-use crate::accounting::{self, Spent};
+use crate::accounting::{self, TimeSpent};
 use crate::modules::proxy;
 use runtime::backend::Address;
 use scoreboard::Cause;
@@ -168,7 +168,7 @@ impl Target {
     }
 
     /// Where to connect to: all addresses of a host, whose name is looked up by a helper.
-    pub(super) async fn addresses(&self, spent: &Spent) -> io::Result<Vec<Address>> {
+    pub(super) async fn addresses(&self, spent: &TimeSpent) -> io::Result<Vec<Address>> {
         let host = match &self.place {
             Place::Socket(path) => return Ok(vec![Address::Unix(path.clone())]),
             Place::Port(host) => host.clone(),
