@@ -1,7 +1,7 @@
 //! What all connections of one serving thread share: the site, caches, clocks and counters.
 
 use crate::access_log;
-use crate::accounting::{Account, Asked, Meter};
+use crate::accounting::{Account, AccountedRequest, Meter};
 use crate::cache::{self, Cache};
 use crate::descriptors::Descriptors;
 use crate::failure::{Details, Failure};
@@ -259,7 +259,7 @@ impl Context {
     }
 
     /// The account that a request belongs to, among those of this process.
-    pub(crate) fn find_account(&self, asked: &Asked<'_>) -> Account {
+    pub(crate) fn find_account(&self, asked: &AccountedRequest<'_>) -> Account {
         self.server.accounts.find(&self.board, self.process, asked)
     }
 

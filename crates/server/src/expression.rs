@@ -129,7 +129,7 @@ impl Expression {
         if !self.0.is_constant() {
             request.mark_personal();
         }
-        let asked = Asked::new(request, response, looked_up);
+        let asked = RequestFacts::new(request, response, looked_up);
         let holds = self.0.eval(&asked, matches);
         if !looked_up.is_wanting() {
             asked.keep_vary();
@@ -226,14 +226,14 @@ impl Text {
         }
         // Texts look no URLs up, and name no fields for `Vary`.
         let looked_up = LookedUp::default();
-        let asked = Asked::new(request, response, &looked_up);
+        let asked = RequestFacts::new(request, response, &looked_up);
         let value = self.0.eval(&asked, matches);
         value.map(Cow::into_owned).map_err(|error| error.to_string())
     }
 }
 
 /// A request and what is known of its response, as an expression sees them.
-struct Asked<'e, 'a> {
+struct RequestFacts<'e, 'a> {
     request: &'e RequestContext<'a>,
     response: Option<&'e Response>,
     looked_up: &'e LookedUp,
@@ -241,7 +241,7 @@ struct Asked<'e, 'a> {
     vary: RefCell<Vec<String>>,
 }
 
-impl<'e, 'a> Asked<'e, 'a> {
+impl<'e, 'a> RequestFacts<'e, 'a> {
     fn new(
         request: &'e RequestContext<'a>,
         response: Option<&'e Response>,
@@ -267,7 +267,7 @@ fn on_off(on: bool) -> Option<Cow<'static, [u8]>> {
     Some(Cow::Borrowed(if on { b"on" } else { b"off" }))
 }
 
-impl Facts for Asked<'_, '_> {
+impl Facts for RequestFacts<'_, '_> {
     fn variable(&self, variable: Variable) -> Option<Cow<'_, [u8]>> {
         let RequestContext { host, settings, .. } = self.request;
         let (request, received) = (self.request, self.request.received());

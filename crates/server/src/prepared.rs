@@ -28,7 +28,7 @@ const DATE_AT: usize = "HTTP/1.1 200 OK\r\nDate: ".len();
 const DATE_BYTES: usize = "Sun, 06 Nov 1994 08:49:37 GMT".len();
 
 /// A request that the fast path can answer.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CacheHit<'a> {
     pub(crate) prepared: Rc<Prepared>,
     pub(crate) is_head: bool,
     pub(crate) query: Option<&'a [u8]>,
@@ -42,7 +42,7 @@ pub(crate) fn find<'a>(
     client: SocketAddr,
     head: &RequestHead<'_>,
     framing: &Framing<'a>,
-) -> Option<Asked<'a>> {
+) -> Option<CacheHit<'a>> {
     let (method, path) = Kept::Response.asked(head, framing)?;
     let mut prepared = current(context, host, path, None)?;
     if !prepared.codings.is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn find<'a>(
     }
     let host_name = framing.host.map(|host| host.name);
     let Target::Origin { query, .. } = framing.target else { return None };
-    Some(Asked { prepared, is_head: method == Method::Head, query, host_name })
+    Some(CacheHit { prepared, is_head: method == Method::Head, query, host_name })
 }
 
 /// The entry for `path` if it is there and still true: the one that was made last, or the one with

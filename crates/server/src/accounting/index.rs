@@ -2,7 +2,7 @@
 //! account that is hardly used makes room for another, and what it has counted goes to that of all
 //! others.
 
-use super::name::{Asked, Name, name};
+use super::name::{AccountedRequest, Name, name};
 use scoreboard::{AccountRow, OTHER_ACCOUNT, Scoreboard};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,12 @@ impl Default for Accounts {
 impl Accounts {
     /// The account of a request among those of process `process`. A row that has no account of its
     /// own belongs to all others.
-    pub(crate) fn find(&self, board: &Scoreboard, process: usize, asked: &Asked<'_>) -> Account {
+    pub(crate) fn find(
+        &self,
+        board: &Scoreboard,
+        process: usize,
+        asked: &AccountedRequest<'_>,
+    ) -> Account {
         let name = name(asked);
         let host = u32::try_from(asked.host).unwrap_or(u32::MAX);
         let key = self.key(host, name.as_bytes());
@@ -164,8 +169,13 @@ mod tests {
     use scoreboard::{AccountView, Ended, Writers, accounts, lasting_accounts};
 
     fn ask(accounts: &Accounts, board: &Scoreboard, path: &str) {
-        let asked =
-            Asked { host: 0, path: path.as_bytes(), is_handled: true, is_file: false, status: 200 };
+        let asked = AccountedRequest {
+            host: 0,
+            path: path.as_bytes(),
+            is_handled: true,
+            is_file: false,
+            status: 200,
+        };
         let account = accounts.find(board, 0, &asked);
         let ended = Ended { status: 200, bytes: 1 };
         let row = board.account(0, account.row).unwrap();

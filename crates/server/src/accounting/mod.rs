@@ -12,7 +12,7 @@ mod spent;
 
 pub(crate) use index::{Account, Accounts};
 pub(crate) use meter::Meter;
-pub(crate) use name::Asked;
+pub(crate) use name::AccountedRequest;
 pub(crate) use spent::{Begin, TimeSpent, Waits, blocking, compute, measured};
 
 use crate::context::Context;

@@ -18,7 +18,7 @@ const CUT: &[u8] = b"...";
 
 /// What the account of a request is found by.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct AccountedRequest<'a> {
     /// The number of the virtual host.
     pub(crate) host: usize,
     /// The path that was asked for, decoded; empty if it is not known.
@@ -66,7 +66,7 @@ impl Name {
 }
 
 /// The name of the account that a request belongs to.
-pub(super) fn name(asked: &Asked<'_>) -> Name {
+pub(super) fn name(asked: &AccountedRequest<'_>) -> Name {
     let mut name = Name::new();
     let is_missing = asked.status == Status::NOT_FOUND.code();
     let is_refused = asked.status >= 400 && !asked.is_handled;
@@ -122,7 +122,7 @@ mod tests {
 
     fn of(path: &[u8], is_file: bool, status: u16) -> Vec<u8> {
         let is_handled = status != 403;
-        name(&Asked { host: 0, path, is_handled, is_file, status }).as_bytes().to_vec()
+        name(&AccountedRequest { host: 0, path, is_handled, is_file, status }).as_bytes().to_vec()
     }
 
     #[test]

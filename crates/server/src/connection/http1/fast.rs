@@ -12,7 +12,7 @@ use super::transmit::{Late, PendingOutput, TURN_BYTES};
 use crate::access_log::{self, Transaction};
 use crate::accounting::{self, Account};
 use crate::cache::Prepared;
-use crate::prepared::{self, Asked};
+use crate::prepared::{self, CacheHit};
 use http1::{HeadWriter, KeepAlive, Persist};
 use message::{Framing, RequestHead, Status};
 use runtime::{clock, file};
@@ -44,7 +44,7 @@ pub(crate) fn answer(
     let found =
         prepared::find(&connection.context, connection.host(), connection.peer, head, framing);
     let Some(asked) = found else { return Fast::Declined };
-    let Asked { prepared, is_head, .. } = &asked;
+    let CacheHit { prepared, is_head, .. } = &asked;
     let is_head = *is_head;
     let logs = !connection.host().logs.is_empty();
     if !prepared.is_whole && !is_head && (logs || !is_alone) {
@@ -97,7 +97,7 @@ fn account(connection: &mut Connection, prepared: &Prepared, bytes: u64) {
             && context.account(account).is_some_and(|row| row.key() == account.key)
     };
     if !is_known(account) {
-        account = context.find_account(&accounting::Asked {
+        account = context.find_account(&accounting::AccountedRequest {
             host: connection.host_index(),
             path: &prepared.logged.path,
             is_handled: true,
@@ -201,11 +201,11 @@ pub(crate) fn is_full(output: &[u8]) -> bool {
 fn log(
     connection: &mut Connection,
     head: &RequestHead<'_>,
-    asked: &Asked<'_>,
+    asked: &CacheHit<'_>,
     (sent, persist): (u64, Persist),
     (start_us, start_ns): (i64, u64),
 ) {
-    let Asked { prepared, is_head, query, host_name } = asked;
+    let CacheHit { prepared, is_head, query, host_name } = asked;
     let duration_us = i64::try_from((clock::monotonic_ns() - start_ns) / 1000).unwrap_or(0);
     let appended = (persist, connection.keep_alive_timeout_s());
     let finished = Transaction {

@@ -16,7 +16,7 @@ use scoreboard::{Ended, Times};
 use std::cell::OnceCell;
 
 /// A request as far as it was understood.
-pub(crate) struct Asked<'a> {
+pub(crate) struct LoggedRequest<'a> {
     pub(crate) view: Option<RequestHead<'a>>,
     pub(crate) method: Option<&'a [u8]>,
     pub(crate) protocol: Option<&'a [u8]>,
@@ -54,7 +54,7 @@ impl Connection {
         let duration_ns = clock::monotonic_ns() - request.start_ns;
         let times = (request.start_us, i64::try_from(duration_ns / 1000).unwrap_or(i64::MAX));
         let received = request.head_bytes() as u64 + self.body_received();
-        let asked = Asked {
+        let asked = LoggedRequest {
             view,
             method: view.map(|head| head.method()),
             protocol: view.map(|head| head.protocol()),
@@ -77,7 +77,7 @@ impl Connection {
         let status = written.head.status.code();
         let is_file = logged.is_file && logged.first.is_none();
         let is_handled = logged.is_file || logged.handler.is_some();
-        let account = self.context.find_account(&accounting::Asked {
+        let account = self.context.find_account(&accounting::AccountedRequest {
             host: logged.host,
             path,
             is_handled,
@@ -101,7 +101,7 @@ impl Connection {
 
     pub(crate) async fn log_exchange(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &LoggedRequest<'_>,
         written: &Written,
         (start_us, duration_us): (i64, i64),
         bytes_received: u64,

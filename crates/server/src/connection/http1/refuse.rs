@@ -3,7 +3,7 @@
 use super::Connection;
 use super::answer::{Kind, Written, take_head, write_head};
 use super::delimiter::Delimiter;
-use super::log::Asked;
+use super::log::LoggedRequest;
 use crate::accounting;
 use crate::error_document;
 use crate::exchange::{ExchangeResult, LogDetails, refused};
@@ -60,7 +60,7 @@ impl Connection {
             let times = (clock::unix_us(), 0);
             let request_line = Some(line).filter(|line| !line.is_empty());
             let words = words(line);
-            let asked = Asked {
+            let asked = LoggedRequest {
                 view: None,
                 method: words[0],
                 protocol: words[2],
