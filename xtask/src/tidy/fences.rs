@@ -58,6 +58,25 @@ const FENCES: &[Fence] = &[
         strings: true,
         instead: "handlers never learn which MPM runs them; decide in crates/mpm",
     },
+    Fence {
+        word: "unmarked",
+        matches: whole,
+        within: "crates/server/src/modules/",
+        home: READS_UNMARKED,
+        strings: false,
+        instead: "use an accessor of the request that marks the answer as personal",
+    },
+];
+
+/// Modules that read what a client sent without marking the answer as personal, since they make
+/// sure in another way that others who are given it would have got the same. None may be added
+/// that has no such way.
+const READS_UNMARKED: &[&str] = &[
+    "crates/server/src/modules/files.rs",
+    "crates/server/src/modules/filter/mod.rs",
+    "crates/server/src/modules/headers/act.rs",
+    "crates/server/src/modules/remoteip.rs",
+    "crates/server/src/modules/setenvif/mod.rs",
 ];
 
 /// A configuration loads one, the module table lists the MPMs' names and directives, the status
