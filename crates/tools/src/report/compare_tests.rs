@@ -1,7 +1,7 @@
 //! What is called a difference, and what is not.
 
 use super::*;
-use crate::report::{Figures, PerUrl, Server, ServerSecond, Summary};
+use crate::report::{PerUrl, RunSettings, Server, ServerSecond, Summary};
 use crate::threshold::Condition;
 
 /// Runs of 20 seconds around `rate` and `p50_us`, each second off by up to `noise` of it.
@@ -26,7 +26,7 @@ fn run(rate: f64, p50_us: f64, noise: f64) -> Record {
         server: Some(server),
         ..Summary::default()
     };
-    let figures = Figures { pace: "64 users".into(), ..Figures::default() };
+    let figures = RunSettings { pace: "64 users".into(), ..RunSettings::default() };
     Record { figures, summary, seconds: (1..=20).map(second).collect(), ..Record::default() }
 }
 

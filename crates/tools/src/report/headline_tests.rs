@@ -1,7 +1,7 @@
 //! The sentence in every situation.
 
 use super::*;
-use crate::report::{Capacity, CapacityRun, Figures, Level, PageSummary, Summary, Times};
+use crate::report::{Capacity, CapacityRun, Level, PageSummary, RunSettings, Summary, Times};
 
 /// A run that nothing is wrong with.
 fn run() -> Record {
@@ -18,11 +18,11 @@ fn run() -> Record {
         server: Some(server),
         ..Summary::default()
     };
-    let figures = Figures {
+    let figures = RunSettings {
         pace: "64 users".to_owned(),
         unit: "users".to_owned(),
         constant_users: Some(64),
-        ..Figures::default()
+        ..RunSettings::default()
     };
     Record { figures, summary, ..Record::default() }
 }
@@ -39,12 +39,12 @@ fn fail(record: &mut Record, answers: u64, kinds: &[(&str, u64)]) {
 }
 
 fn open(record: &mut Record, wanted: f64, rate: f64) {
-    record.figures = Figures {
+    record.figures = RunSettings {
         pace: format!("{wanted} requests/s"),
         unit: "requests/s".to_owned(),
         constant_rate: Some(wanted),
         open_loop: true,
-        ..Figures::default()
+        ..RunSettings::default()
     };
     record.summary.rate = rate;
 }

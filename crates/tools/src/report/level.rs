@@ -123,7 +123,7 @@ pub(super) fn uncounted(rows: &[HeldLevel]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Figures, Record, json, parse, text};
+    use crate::report::{Record, RunSettings, json, parse, text};
 
     fn row(level: f64, from_s: f64, to_s: f64, counted_s: f64) -> HeldLevel {
         let server = LevelServer {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     fn run(levels: Vec<HeldLevel>) -> Record {
-        let figures = Figures { unit: "users".to_owned(), ..Figures::default() };
+        let figures = RunSettings { unit: "users".to_owned(), ..RunSettings::default() };
         Record { version: 1, figures, levels, ..Record::default() }
     }
 

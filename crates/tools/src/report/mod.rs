@@ -29,7 +29,7 @@ pub use json::{json, parse};
 pub use level::{HeldLevel, Level, LevelServer};
 pub use levels::{ByLoad, Levels};
 pub use pages::{PageSecond, PageSummary};
-pub use record::{Figures, Machine, Moment, PerSecond, Record, Server, ServerSecond, Summary};
+pub use record::{Machine, Moment, PerSecond, Record, RunSettings, Server, ServerSecond, Summary};
 pub(crate) use rows::error_percent;
 pub use text::text;
 pub use times::Times;

@@ -1,6 +1,6 @@
 //! The record of a run that has ended, with what makes its figures doubtful.
 
-use super::record::{Figures, Moment, PerSecond, Record, Summary, Tls, VERSION};
+use super::record::{Moment, PerSecond, Record, RunSettings, Summary, Tls, VERSION};
 use super::times::buckets_us;
 use super::urls;
 use super::warning::Warning;
@@ -10,7 +10,7 @@ impl Record {
     /// Of a run that has ended.
     pub fn new(
         outcome: &Outcome,
-        figures: Figures,
+        figures: RunSettings,
         names: &[String],
         seconds: Vec<PerSecond>,
     ) -> Self {

@@ -30,7 +30,7 @@ pub struct Record {
     /// It was ended by a signal.
     pub interrupted: bool,
     /// What was to be done.
-    pub figures: Figures,
+    pub figures: RunSettings,
     /// How connections were secured, if they were.
     pub tls: Option<Tls>,
     /// HTTP/2 was asked for, and a server chose HTTP/1.1.
@@ -64,7 +64,7 @@ pub struct Record {
 /// What was to be done.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Figures {
+pub struct RunSettings {
     /// In words: `64 users`, `1,000 requests/s`, the pattern.
     pub pace: String,
     /// What a level counts: `users`, `requests/s` or `pages/s`; empty if none was given.

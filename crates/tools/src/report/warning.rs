@@ -224,7 +224,7 @@ fn little(record: &Record) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Figures, Level, PerSecond, Summary, Times};
+    use crate::report::{Level, PerSecond, RunSettings, Summary, Times};
 
     /// A run that nothing is wrong with: 10 users who waited all the time.
     fn sound() -> Record {
@@ -239,7 +239,7 @@ mod tests {
             ..PerSecond::default()
         };
         Record {
-            figures: Figures { constant_users: Some(10), ..Figures::default() },
+            figures: RunSettings { constant_users: Some(10), ..RunSettings::default() },
             seconds: (1..=10).map(second).collect(),
             summary,
             ..Record::default()

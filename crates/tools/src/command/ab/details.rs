@@ -3,7 +3,7 @@
 use super::arguments::AbArguments;
 use crate::observe::Observer;
 use crate::report::units::{figure, latency_us};
-use crate::report::{Figures, PerSecond, Record};
+use crate::report::{PerSecond, Record, RunSettings};
 use load::run::Outcome;
 use std::fmt::{self, Write as _};
 
@@ -15,14 +15,14 @@ pub(super) fn of(
     seconds: Vec<PerSecond>,
     observer: Option<&Observer>,
 ) -> String {
-    let figures = Figures {
+    let figures = RunSettings {
         pace: format!("{} users", arguments.users),
         users_max: arguments.users,
         constant_users: (arguments.ramp_ms == 0).then_some(arguments.users),
         threads,
         keep_alive: arguments.keeps_alive,
         timeout_ms: arguments.timeout_s.saturating_mul(1000),
-        ..Figures::default()
+        ..RunSettings::default()
     };
     let mut record = Record::new(outcome, figures, &[String::new()], seconds);
     record.summary.server = observer.and_then(|seen| seen.total(&outcome.total));

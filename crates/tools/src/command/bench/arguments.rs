@@ -6,7 +6,7 @@ use super::files::{Files, Form};
 use super::output::{Output, unit};
 use super::requests::RequestOptions;
 use crate::report::units;
-use crate::report::{Figures, Levels};
+use crate::report::{Levels, RunSettings};
 use crate::threshold::Condition;
 use load::pacer::Pacer;
 use load::pattern::{LoadKind, Pattern};
@@ -254,7 +254,7 @@ impl BenchArguments {
         format!("replay of {} at {speed} x its speed", self.what.replay.as_deref().unwrap_or(""))
     }
 
-    fn figures(&self, pattern: &Pattern) -> Figures {
+    fn figures(&self, pattern: &Pattern) -> RunSettings {
         let options = &self.options;
         let is_open = self.is_open(pattern);
         let constant = !self.changes();
@@ -271,7 +271,7 @@ impl BenchArguments {
             },
         };
         let is_rate = constant && pattern.kind() == LoadKind::Rate;
-        Figures {
+        RunSettings {
             pace,
             unit: if is_replay { String::new() } else { unit.to_owned() },
             constant_rate: is_rate.then_some(pattern.peak()),

@@ -8,7 +8,7 @@ use super::print::{complain, fail, note};
 use crate::capacity::{Search, Try};
 use crate::live::Live;
 use crate::report::units::{count, figure, seconds};
-use crate::report::{self, Capacity, CapacityRun, Figures, Level, LevelServer, Record};
+use crate::report::{self, Capacity, CapacityRun, Level, LevelServer, Record, RunSettings};
 use crate::threshold::Metrics as _;
 use load::pacer::Pacer;
 use load::pattern::{LoadKind, Pattern};
@@ -41,7 +41,7 @@ const NOT_ONE_RUN: &str =
 struct Finder {
     find_max: FindMax,
     job: Job,
-    figures: Figures,
+    figures: RunSettings,
     pids: Vec<i32>,
     capacity: Capacity,
 }
@@ -248,7 +248,7 @@ impl Finder {
             LoadKind::Users => format!("{} users", count(level as u64)),
             LoadKind::Rate => format!("{} {}", figure(level), self.capacity.unit),
         };
-        let figures = Figures {
+        let figures = RunSettings {
             pace,
             users_max,
             unit: self.capacity.unit.clone(),

@@ -3,7 +3,7 @@
 use super::super::Exit;
 use crate::live::{Goal, Live};
 use crate::observe::Observer;
-use crate::report::{Figures, Levels, PerSecond, Record, Warning};
+use crate::report::{Levels, PerSecond, Record, RunSettings, Warning};
 use load::run::{self, Job, Outcome, Problem, Second, Witness};
 use load::{Failure, Window};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(super) struct Ran {
 /// When there was none.
 pub(super) fn measure(
     job: Job,
-    figures: Figures,
+    figures: RunSettings,
     pids: Vec<i32>,
     live: Live,
     levels: Option<Levels>,

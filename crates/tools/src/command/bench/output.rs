@@ -5,7 +5,7 @@ use super::conditions::{FindMax, holding};
 use super::fault::CommandFault;
 use super::files::Files;
 use super::print::{complain, fail, say};
-use crate::report::{self, Figures, Levels, Record};
+use crate::report::{self, Levels, Record, RunSettings};
 use crate::threshold::Condition;
 use load::pattern::LoadKind;
 use load::run::{Options, Outcome};
@@ -17,7 +17,7 @@ pub(super) struct Output {
     /// The report in words; a run that has reached nobody is told of in one line.
     pub(super) says_all: bool,
     pub(super) pids: Vec<i32>,
-    pub(super) figures: Figures,
+    pub(super) figures: RunSettings,
     /// What is counted for each load, where that changes.
     pub(super) levels: Option<Levels>,
     /// What load is searched for, and from where.

@@ -19,7 +19,7 @@ mod user;
 
 use super::Exit;
 use crate::observe::Observer;
-use crate::report::{Figures as Shape, PerSecond, Record};
+use crate::report::{PerSecond, Record, RunSettings};
 use config::Config;
 use lines::{Level, Screen, complain, notice};
 use load::Window;
@@ -136,7 +136,7 @@ fn besiege(state: &Arc<SiegeState>, entries: Vec<Entry>, log: Option<Log>) -> Ex
         (Ok(plan), Ok(pattern)) => (plan, pattern),
         (Err(fault), _) | (_, Err(fault)) => return fatal(Exit::Usage, &fault.to_string()),
     };
-    let shape = shape_of(config, options.threads);
+    let settings = settings_of(config, options.threads);
     let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
     let wants_more = !config.quiet && !config.json;
     let observer = if wants_more { observer(state) } else { None };
@@ -155,7 +155,7 @@ fn besiege(state: &Arc<SiegeState>, entries: Vec<Entry>, log: Option<Log>) -> Ex
         Err(problem) => return fatal(exit_of(&problem), &problem.to_string()),
     };
     state.screen.flush();
-    let mut record = Record::new(&outcome, shape, &names, seconds.all);
+    let mut record = Record::new(&outcome, settings, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
     finish(state, &outcome, &record, log)
 }
@@ -249,9 +249,9 @@ fn options_of(state: &Arc<SiegeState>) -> Options {
     }
 }
 
-fn shape_of(config: &Config, threads: usize) -> Shape {
+fn settings_of(config: &Config, threads: usize) -> RunSettings {
     let users = u32::try_from(config.users).unwrap_or(u32::MAX);
-    Shape {
+    RunSettings {
         pace: format!("{users} users"),
         users_max: users,
         constant_users: None,
@@ -259,7 +259,7 @@ fn shape_of(config: &Config, threads: usize) -> Shape {
         threads,
         keep_alive: config.keep_alive,
         timeout_ms: config.timeout.unsigned_abs() * 1000,
-        ..Shape::default()
+        ..RunSettings::default()
     }
 }
 

@@ -184,7 +184,7 @@ impl Plots<'_> {
 mod tests {
     use super::*;
     use crate::report::html;
-    use crate::report::{Capacity, CapacityRun, Figures, HeldLevel};
+    use crate::report::{Capacity, CapacityRun, HeldLevel, RunSettings};
 
     fn figures(level: f64, rate: f64, ms: f64) -> Level {
         let [p50_us, p95_us, p99_us] = [ms, ms * 2.0, ms * 5.0].map(|ms| ms * 1000.0);
@@ -207,7 +207,7 @@ mod tests {
             ..HeldLevel::default()
         };
         let unit = "users".to_owned();
-        let figures = Figures { unit, ..Figures::default() };
+        let figures = RunSettings { unit, ..RunSettings::default() };
         Record { figures, levels: rows.map(held).to_vec(), ..Record::default() }
     }
 

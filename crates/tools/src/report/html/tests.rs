@@ -4,8 +4,8 @@
 use super::html;
 use super::series::PLOTS;
 use crate::report::{
-    Capacity, CapacityRun, Figures, HeldLevel, Level, Moment, PerSecond, PerUrl, Record, Server,
-    ServerSecond, Summary, Times, rows, text,
+    Capacity, CapacityRun, HeldLevel, Level, Moment, PerSecond, PerUrl, Record, RunSettings,
+    Server, ServerSecond, Summary, Times, rows, text,
 };
 
 fn second(n: u32) -> PerSecond {
@@ -53,7 +53,11 @@ fn run() -> Record {
     let mut record = Record {
         begun_unix_s: 1_795_230_759.0,
         command: vec!["trivet".into(), "bench".into(), hostile.into()],
-        figures: Figures { pace: "pattern 1-10:10".into(), threads: 1, ..Figures::default() },
+        figures: RunSettings {
+            pace: "pattern 1-10:10".into(),
+            threads: 1,
+            ..RunSettings::default()
+        },
         urls: vec![url(&format!("GET http://a/{hostile}")), url("GET http://a/b")],
         seconds: (1..=10).map(second).collect(),
         histogram_us: vec![(300.0, 4000), (400.0, 5000), (900.0, 900), (4321.0, 99), (61_234.0, 1)],
