@@ -29,14 +29,14 @@ pub struct Levels {
     counts_pages: bool,
     /// Pieces of the pattern that are looked at already.
     begun: usize,
-    open: Vec<Held>,
+    open: Vec<OpenLevel>,
     closed: Vec<HeldLevel>,
     ramp: Option<Ramp>,
 }
 
 /// A level that goes on.
 #[derive(Debug)]
-struct Held {
+struct OpenLevel {
     level: f64,
     start_ns: u64,
     end_ns: u64,
@@ -122,7 +122,7 @@ impl Levels {
             }
         }
         let ended = self.open.iter().take_while(|held| held.end_ns <= until_ns).count();
-        self.closed.extend(self.open.drain(..ended).map(Held::row));
+        self.closed.extend(self.open.drain(..ended).map(OpenLevel::row));
     }
 
     /// Begins the levels that have begun by then.
@@ -136,14 +136,14 @@ impl Levels {
                 // What was sent in the last one may be answered after its end.
                 let end_ns = piece.end_ns().filter(|end_ns| *end_ns < self.end_ns);
                 let (end_ns, sum) = (end_ns.unwrap_or(u64::MAX), Sum::default());
-                self.open.push(Held { level, start_ns, end_ns, until_ns: start_ns, sum });
+                self.open.push(OpenLevel { level, start_ns, end_ns, until_ns: start_ns, sum });
             }
         }
     }
 
     /// What the run came to; it has ended.
     pub fn end(mut self) -> ByLoad {
-        self.closed.extend(self.open.into_iter().map(Held::row));
+        self.closed.extend(self.open.into_iter().map(OpenLevel::row));
         let bins = self.ramp.map_or_else(Vec::new, |ramp| ramp.bins);
         let ramp = bins.iter().filter(|bin| bin.sum.counted_s > 0.0).map(Bin::row);
         ByLoad { levels: self.closed, ramp: ramp.collect() }
@@ -158,7 +158,7 @@ fn mean_level(pattern: &Pattern, end_ns: u64, second: Range<u64>) -> f64 {
     sum / f64::from(LOOKS)
 }
 
-impl Held {
+impl OpenLevel {
     fn row(self) -> HeldLevel {
         let [from_s, to_s] = [self.start_ns, self.until_ns].map(|ns| ns as f64 / 1e9);
         HeldLevel { from_s, to_s, figures: self.sum.figures(self.level) }

@@ -57,7 +57,7 @@ fn answered(record: &Record) -> f64 {
 }
 
 /// How a search ends before its end.
-enum Ended {
+enum SearchEnd {
     Interrupted,
     Failed(Exit, String),
 }
@@ -92,7 +92,7 @@ pub(super) fn find(mut job: Job, output: Output, find_max: FindMax, first: Optio
 
 impl Finder {
     /// Where to begin: at half of what one user gets, who never has to wait for others.
-    fn first(&self) -> Result<f64, Ended> {
+    fn first(&self) -> Result<f64, SearchEnd> {
         if self.find_max.kind == LoadKind::Users {
             return Ok(1.0);
         }
@@ -105,7 +105,7 @@ impl Finder {
             let text = first.map_or(String::new(), |first| {
                 format!("{} {}", first.kind.replace('_', " "), first.text)
             });
-            return Err(Ended::Failed(exit, format!("not one answer: {}", text.trim())));
+            return Err(SearchEnd::Failed(exit, format!("not one answer: {}", text.trim())));
         }
         Ok(self.half_of(&ran.record))
     }
@@ -142,7 +142,7 @@ impl Finder {
         search: &mut Search,
         is_quiet: bool,
         last: &mut Option<Record>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), SearchEnd> {
         while let Some(attempt) = search.next() {
             let mut options = self.job.options.clone();
             if attempt.confirms {
@@ -222,7 +222,7 @@ impl Finder {
 
     /// Waits until the server answers again: what a run has left behind is not the next one's
     /// fault.
-    fn rest(&self) -> Result<(), Ended> {
+    fn rest(&self) -> Result<(), SearchEnd> {
         let options = Options {
             requests: Some(1),
             duration_ns: None,
@@ -235,10 +235,10 @@ impl Finder {
         self.run(LoadKind::Users, 1.0, options).map(drop)
     }
 
-    fn run(&self, kind: LoadKind, level: f64, mut options: Options) -> Result<Ran, Ended> {
+    fn run(&self, kind: LoadKind, level: f64, mut options: Options) -> Result<Ran, SearchEnd> {
         let length_ns = options.duration_ns.filter(|_| kind == LoadKind::Rate);
         let pattern = Pattern::constant(kind, level, length_ns)
-            .map_err(|fault| Ended::Failed(Exit::Usage, fault.to_string()))?;
+            .map_err(|fault| SearchEnd::Failed(Exit::Usage, fault.to_string()))?;
         let users_max =
             if kind == LoadKind::Users { level as u32 } else { options.connections_max };
         // A thread without a user would do nothing but take a processor from the server.
@@ -263,13 +263,13 @@ impl Finder {
         let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
         let servers = servers(&job);
         let ran = measure(job, figures, self.pids.clone(), Live::Nobody, None)
-            .map_err(|problem| Ended::Failed(exit_of(&problem), problem.to_string()))?;
+            .map_err(|problem| SearchEnd::Failed(exit_of(&problem), problem.to_string()))?;
         if ran.outcome.was_interrupted {
-            return Err(Ended::Interrupted);
+            return Err(SearchEnd::Interrupted);
         }
         if ran.outcome.was_given_up {
             let why = format!("{servers}: {}", why_unreached(&ran.outcome));
-            return Err(Ended::Failed(Exit::of(&ran.record.summary), why));
+            return Err(SearchEnd::Failed(Exit::of(&ran.record.summary), why));
         }
         Ok(ran)
     }
@@ -280,12 +280,12 @@ impl Finder {
         mut self,
         mut output: Output,
         last: Option<Record>,
-        ended: Result<(), Ended>,
+        ended: Result<(), SearchEnd>,
     ) -> Exit {
         let stopped = match ended {
             Ok(()) => None,
-            Err(Ended::Interrupted) => Some((Exit::Interrupted, "interrupted".to_owned())),
-            Err(Ended::Failed(exit, why)) => Some((fail(exit, &why), why)),
+            Err(SearchEnd::Interrupted) => Some((Exit::Interrupted, "interrupted".to_owned())),
+            Err(SearchEnd::Failed(exit, why)) => Some((fail(exit, &why), why)),
         };
         let Some(mut record) = last else {
             return match stopped {

@@ -25,12 +25,12 @@ fn an_interrupted_search_writes_its_last_run_or_nothing() {
     let words = ["-q", "--find-max", "p99<1s", "--save", name, "http://127.0.0.1:9/"];
     fs::write(&path, "earlier").unwrap();
     let (finder, output) = search(&words);
-    let exit = finder.report(output, None, Err(Ended::Interrupted));
+    let exit = finder.report(output, None, Err(SearchEnd::Interrupted));
     assert_eq!((exit, fs::read_to_string(&path).unwrap().as_str()), (Exit::Interrupted, "earlier"));
     let (finder, output) = search(&words);
     let summary = Summary { requests: 7, answers: 7, ..Summary::default() };
     let last = Record { version: 1, summary, ..Record::default() };
-    let exit = finder.report(output, Some(last), Err(Ended::Interrupted));
+    let exit = finder.report(output, Some(last), Err(SearchEnd::Interrupted));
     let saved = report::parse(&fs::read_to_string(&path).unwrap()).unwrap();
     fs::remove_file(&path).unwrap();
     assert_eq!((exit, saved.summary.requests, saved.interrupted), (Exit::Interrupted, 7, true));

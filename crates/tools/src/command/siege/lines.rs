@@ -42,7 +42,7 @@ impl Screen {
 
 /// How grave a notice is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Level {
+pub(super) enum NoticeLevel {
     Debug,
     Alert,
     Error,
@@ -50,12 +50,12 @@ pub(super) enum Level {
 }
 
 /// Says something on standard error, coloured as siege's notify.c has it on any output.
-pub(super) fn notice(level: Level, text: &str) {
+pub(super) fn notice(level: NoticeLevel, text: &str) {
     let (name, color) = match level {
-        Level::Debug => ("debug", 34),
-        Level::Alert => ("alert", 32),
-        Level::Error => ("error", 33),
-        Level::Fatal => ("fatal", 31),
+        NoticeLevel::Debug => ("debug", 34),
+        NoticeLevel::Alert => ("alert", 32),
+        NoticeLevel::Error => ("error", 33),
+        NoticeLevel::Fatal => ("fatal", 31),
     };
     complain(&format!("[\x1b[1;{color}m{name}\x1b[0m] {text}\n"));
 }
@@ -67,7 +67,7 @@ pub(super) fn complain(text: &str) {
 }
 
 /// What is told of an answer.
-pub(super) struct Told<'a> {
+pub(super) struct AnswerLine<'a> {
     pub(super) user: u32,
     pub(super) protocol: &'a str,
     pub(super) status: u16,
@@ -78,8 +78,8 @@ pub(super) struct Told<'a> {
 }
 
 /// The line for an answer: browser.c `__display_result`.
-pub(super) fn line(told: &Told<'_>, config: &Config) -> String {
-    let Told { user, protocol, status, took_s, bytes, task, .. } = *told;
+pub(super) fn line(told: &AnswerLine<'_>, config: &Config) -> String {
+    let AnswerLine { user, protocol, status, took_s, bytes, task, .. } = *told;
     let url = task.shown(config.full_url);
     let stamp = if config.timestamp { stamp() } else { String::new() };
     let mut text = String::new();
@@ -146,7 +146,7 @@ mod tests {
     fn told(config: Config, status: u16) -> String {
         let config = Config { url: Some("http://a/x".to_owned()), ..config };
         let task = urls::load(&config).unwrap().tasks.remove(0);
-        let told = Told {
+        let told = AnswerLine {
             user: 3,
             protocol: "HTTP/1.1",
             status,

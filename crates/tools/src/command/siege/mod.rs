@@ -21,7 +21,7 @@ use super::Exit;
 use crate::observe::Observer;
 use crate::report::{PerSecond, Record, RunSettings};
 use config::Config;
-use lines::{Level, Screen, complain, notice};
+use lines::{NoticeLevel, Screen, complain, notice};
 use load::Window;
 use load::pacer::Pacer;
 use load::pattern::{LoadKind, Pattern};
@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use tls::Connector;
-use urls::{Fault, Task};
+use urls::{Task, UrlsFault};
 use user::SiegeScript;
 
 /// Users at most: what a count on the command line may ask for.
@@ -63,7 +63,7 @@ pub fn main(called_as: &str, args: impl IntoIterator<Item = OsString>) -> Exit {
         return help(&config, Exit::Done);
     }
     if let Some(said) = config.settle() {
-        notice(Level::Error, said.trim_end());
+        notice(NoticeLevel::Error, said.trim_end());
     }
     if config.shows_config {
         say(&show::config(&config));
@@ -85,10 +85,10 @@ fn prepare(config: Config, has_complaints: bool) -> Exit {
     }
     let urls = match urls::load(&config) {
         Ok(urls) => urls,
-        Err(Fault::Line(text)) => return fatal(Exit::File, &text),
-        Err(Fault::Unreadable(error)) => {
+        Err(UrlsFault::Line(text)) => return fatal(Exit::File, &text),
+        Err(UrlsFault::Unreadable(error)) => {
             let (file, why) = (config.file.display(), plain(&error));
-            notice(Level::Alert, &format!("unable to open file: {file}: {why}"));
+            notice(NoticeLevel::Alert, &format!("unable to open file: {file}: {why}"));
             return help(&config, Exit::File);
         }
     };
@@ -112,7 +112,7 @@ fn prepare(config: Config, has_complaints: bool) -> Exit {
         Ok(log) => log,
         Err(error) => {
             let (file, why) = (config.logfile.display(), plain(&error));
-            notice(Level::Error, &format!("unable to create log file: {file}: {why}"));
+            notice(NoticeLevel::Error, &format!("unable to create log file: {file}: {why}"));
             return Exit::File;
         }
     };
@@ -184,7 +184,7 @@ fn finish(state: &SiegeState, outcome: &Outcome, record: &Record, log: Option<Lo
         && let Err(error) = write_log(state, &mut log, &figures)
     {
         let (file, why) = (config.logfile.display(), plain(&error));
-        notice(Level::Error, &format!("unable to write to log file: {file}: {why}"));
+        notice(NoticeLevel::Error, &format!("unable to write to log file: {file}: {why}"));
         return Exit::File;
     }
     match Exit::of(&record.summary) {
@@ -348,7 +348,7 @@ fn without_rc(path: &std::path::Path) -> Exit {
 }
 
 fn fatal(exit: Exit, text: &str) -> Exit {
-    notice(Level::Fatal, text);
+    notice(NoticeLevel::Fatal, text);
     exit
 }
 

@@ -1,7 +1,7 @@
 //! What the users of a run have in common: settings, URLs, the screen, what was counted.
 
 use super::config::Config;
-use super::lines::{Level, Screen, complain, notice};
+use super::lines::{NoticeLevel, Screen, complain, notice};
 use super::urls::Task;
 use load::Failure;
 use load::run::NoAnswer;
@@ -137,7 +137,7 @@ impl SiegeState {
     pub(super) fn show_request(&self, server: &Url, task: &Task, request: &[u8]) {
         if self.config.debug {
             let address = format!("{}:{}", server.host, server.port);
-            notice(Level::Debug, &format!("attempting connection to {address}"));
+            notice(NoticeLevel::Debug, &format!("attempting connection to {address}"));
         }
         if self.config.shows_exchanges() || (self.config.prints && !self.config.quiet) {
             let has_body = !matches!(task.method.as_str(), "GET" | "HEAD");
@@ -164,13 +164,16 @@ impl SiegeState {
         if error.is_unresolved {
             self.tally.unresolved.fetch_add(1, Ordering::Relaxed);
             let words = "Address resolution failed at sock.c:158 with the following error:";
-            notice(Level::Error, words);
-            notice(Level::Error, text);
+            notice(NoticeLevel::Error, words);
+            notice(NoticeLevel::Error, text);
         } else if error.failure == Failure::Timeout {
             let seconds = self.config.timeout;
-            notice(Level::Error, &format!("socket: no complete answer within {seconds} seconds"));
+            notice(
+                NoticeLevel::Error,
+                &format!("socket: no complete answer within {seconds} seconds"),
+            );
         } else if error.failure.is_of_connect() {
-            notice(Level::Error, &format!("socket: unable to connect sock.c:282: {text}"));
+            notice(NoticeLevel::Error, &format!("socket: unable to connect sock.c:282: {text}"));
         }
     }
 }

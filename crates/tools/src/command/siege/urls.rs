@@ -62,7 +62,7 @@ impl Task {
 
 /// Why nothing can be asked.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum UrlsFault {
     /// The file cannot be read.
     Unreadable(std::io::Error),
     /// A line cannot be understood.
@@ -80,12 +80,12 @@ pub(super) struct Urls {
 ///
 /// # Errors
 /// When a file or a line cannot be read.
-pub(super) fn load(config: &Config) -> Result<Urls, Fault> {
+pub(super) fn load(config: &Config) -> Result<Urls, UrlsFault> {
     let mut urls = Urls { tasks: Vec::new(), entries: Vec::new() };
     let mut variables = Variables::default();
     if let Some(url) = &config.url {
         urls.add(url, config, &variables)
-            .map_err(|error| Fault::Line(format!("{url}: {error}")))?;
+            .map_err(|error| UrlsFault::Line(format!("{url}: {error}")))?;
         if let Some(method) = config.get_method.as_ref().filter(|_| config.gets) {
             let without_body = urls.tasks.iter_mut().filter(|task| task.body == Body::None);
             without_body.for_each(|task| task.method.clone_from(method));
@@ -93,11 +93,11 @@ pub(super) fn load(config: &Config) -> Result<Urls, Fault> {
         return Ok(urls);
     }
     let file = config.file.display();
-    let bytes = read(&config.file).map_err(Fault::Unreadable)?;
+    let bytes = read(&config.file).map_err(UrlsFault::Unreadable)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut names: Vec<(String, String)> = Vec::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
-        let fault = |error: String| Fault::Line(format!("{file}:{number}: {error}"));
+        let fault = |error: String| UrlsFault::Line(format!("{file}:{number}: {error}"));
         if line.is_empty() || line.starts_with('#') {
             continue;
         }

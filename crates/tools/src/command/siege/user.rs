@@ -7,7 +7,7 @@ use super::compose::{self, Extras};
 use super::config::{Login, WITHOUT_END};
 use super::html;
 use super::inflate::inflate;
-use super::lines::{Level, Told, line, notice};
+use super::lines::{AnswerLine, NoticeLevel, line, notice};
 use super::state::SiegeState;
 use super::urls::Task;
 use http1::AnswerHead;
@@ -83,7 +83,7 @@ impl ScriptedUser for SiegeUser {
                 match self.state.obstacle(task) {
                     None => return self.ask(request),
                     Some(obstacle) => {
-                        notice(Level::Error, &obstacle);
+                        notice(NoticeLevel::Error, &obstacle);
                         self.task = None;
                         self.fail();
                         return UserAction::Pause(IDLE_NS);
@@ -188,7 +188,7 @@ impl SiegeUser {
 
     fn visit_part(&mut self, part: Task) {
         if self.state.config.cache && self.cache.is_fresh(&part.url, clock::unix_s()) {
-            let told = Told {
+            let told = AnswerLine {
                 user: self.id,
                 protocol: "HTTP/1.1",
                 status: 200,
@@ -272,7 +272,7 @@ impl SiegeUser {
         let page = page.unwrap_or_default();
         self.keep_parts(&task, page.parts);
         state.tally.answered(seen.status, seen.took_ns);
-        let told = Told {
+        let told = AnswerLine {
             user: self.id,
             protocol: std::str::from_utf8(seen.head.bytes().get(..8).unwrap_or_default())
                 .unwrap_or(""),
@@ -333,14 +333,14 @@ impl SiegeUser {
     fn go_on(&mut self, task: Option<Task>) {
         self.chain.redirects += 1;
         if self.chain.redirects > REDIRECTS_MAX {
-            notice(Level::Error, &format!("redirected more than {REDIRECTS_MAX} times"));
+            notice(NoticeLevel::Error, &format!("redirected more than {REDIRECTS_MAX} times"));
             self.chain.hits = 0;
             return self.state.tally.fail_in_loop();
         }
         match task {
             Some(task) => self.task = Some(task),
             None => {
-                notice(Level::Error, super::state::UNSUPPORTED);
+                notice(NoticeLevel::Error, super::state::UNSUPPORTED);
                 self.fail();
             }
         }
