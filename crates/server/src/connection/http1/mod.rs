@@ -24,11 +24,9 @@ mod slot;
 mod takeover;
 mod transmit;
 
-use crate::accounting::{self};
-
+use crate::accounting;
 use crate::context::{Context, READ_BYTES, Scratch};
 use crate::exchange::LogDetails;
-
 use crate::large_future::{boxed, placed};
 use crate::log::id::LogId;
 use crate::names::Names;
