@@ -63,6 +63,19 @@ fn a_fallback_ends_when_something_is_there(mpm: Mpm) {
     assert_eq!(status(&mut client, "GET", "/new/", "a"), 403);
 }
 
+fn without_sharing_each_request_sees_the_file_as_it_is(mpm: Mpm) {
+    let site = Site::new(mpm).file("a.txt", "old");
+    let server = site.directive("ResponseSharing Off").start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    for _ in 0..3 {
+        assert_eq!(client.get("/a.txt").text(), "old");
+    }
+    // What is kept is compared with the file system once a second: it would be the old one.
+    server.root().write("a.txt", "new");
+    assert_eq!(client.get("/a.txt").text(), "new");
+}
+
 fn doubled_slashes_open_nothing(mpm: Mpm) {
     let site = Site::new(mpm).file("p/q/a.txt", "secret").file("o/a.txt", "open");
     let root = site.root().path().display().to_string();
@@ -88,5 +101,6 @@ each_mpm! {
     a_name_that_nobody_has_gets_nothing_prepared,
     a_fallback_ends_when_something_is_there,
     doubled_slashes_open_nothing,
+    without_sharing_each_request_sees_the_file_as_it_is,
     fields_that_are_taken_away_are_in_no_log,
 }
