@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use md5::{Digest, Md5};
+use message::path;
 use sha1::Sha1;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -9,22 +10,18 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 /// `escape()`: what may not stand in a path becomes `%` and two digits (`ap_escape_uri`).
 pub(crate) fn escape(text: &[u8]) -> Vec<u8> {
-    // The bytes that `gen_test_char.c` leaves out of `T_OS_ESCAPE_PATH`.
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"$-_.+!*'(),:;@&=/~".contains(&byte);
-    replaced(text, b'%', |byte| !is_plain(byte))
+    let mut out = Vec::with_capacity(text.len());
+    path::encode(text, &mut out);
+    out
 }
 
 /// `ldap()`: what has a meaning in a filter or a name becomes `\` and two digits, or has a
 /// backslash before it (`apr_escape_ldap` with `APR_ESCAPE_LDAP_ALL`).
 pub(crate) fn ldap(text: &[u8]) -> Vec<u8> {
-    replaced(text, b'\\', is_special_in_ldap)
-}
-
-fn replaced(text: &[u8], mark: u8, is_special: impl Fn(u8) -> bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for &byte in text {
-        if is_special(byte) {
-            out.extend([mark, HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        if is_special_in_ldap(byte) {
+            out.extend([b'\\', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
         } else {
             out.push(byte);
         }
@@ -48,20 +45,14 @@ pub(crate) fn unescape(text: &[u8]) -> Option<Vec<u8>> {
             out.push(*byte);
             continue;
         }
-        let [high, low, behind @ ..] = behind else { return None };
-        rest = behind;
-        match hex_value(*high)? * 16 + hex_value(*low)? {
+        match path::hex_pair(behind)? {
             0 => return None,
-            b'/' => out.extend([b'%', *high, *low]),
+            b'/' => out.extend([b'%', behind[0], behind[1]]),
             decoded => out.push(decoded),
         }
+        rest = &behind[2..];
     }
     Some(out)
-}
-
-/// The value of a digit, in either case.
-fn hex_value(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 /// Base64 of any bytes, with `=` at the end.

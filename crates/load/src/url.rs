@@ -5,6 +5,7 @@
 
 use crate::text::SyntaxFault;
 use message::Host;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use std::fmt;
 
 /// Which of the two protocols.
@@ -151,23 +152,7 @@ impl Url {
 
     /// The user information with its escapes decoded, `user:password`, as Basic encodes it.
     pub fn credentials(&self) -> Option<Vec<u8>> {
-        let bytes = self.userinfo.as_ref()?.as_bytes();
-        let mut out = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
-            let escape = if byte == b'%' { bytes.get(at + 1..at + 3) } else { None };
-            match escape.and_then(|digits| Some((hex(digits[0])?, hex(digits[1])?))) {
-                Some((high, low)) => {
-                    out.push(high << 4 | low);
-                    at += 3;
-                }
-                None => {
-                    out.push(byte);
-                    at += 1;
-                }
-            }
-        }
-        Some(out)
+        Some(percent_decode_str(self.userinfo.as_ref()?).collect())
     }
 
     fn host_in_url(&self) -> String {
@@ -199,10 +184,6 @@ impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}{}", self.scheme.as_str(), self.authority(), self.target)
     }
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 /// A scheme that `://` follows, and what comes after that.
@@ -238,16 +219,10 @@ fn target_of(rest: &str) -> String {
     encoded(&format!("{slash}{rest}"))
 }
 
-/// Blanks and what is not ASCII as escapes; all else as it is.
+/// Blanks, controls and what is not ASCII as escapes; all else as it is.
 pub(crate) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'!'..=b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    const ESCAPED: &AsciiSet = &CONTROLS.add(b' ');
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 fn with_dots_removed(target: &str) -> String {

@@ -145,7 +145,9 @@ fn close_segment(
     Ok(out.len())
 }
 
-fn hex_pair(bytes: &[u8]) -> Option<u8> {
+/// The byte that the two hexadecimal digits at the beginning of `bytes` stand for, as behind the
+/// `%` of an escape. What an escape that is none means differs: refused, or left as it is.
+pub fn hex_pair(bytes: &[u8]) -> Option<u8> {
     let [high, low, ..] = bytes else { return None };
     let digit = |byte: u8| char::from(byte).to_digit(16);
     u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
@@ -167,10 +169,25 @@ pub fn is_plain(raw: &[u8]) -> bool {
 }
 
 /// Appends `path` escaped for use in a URL: httpd's `ap_os_escape_path`, lower-case digits
-/// included. Used for Location fields and listings.
+/// included, which no crate for percent-encoding writes. Used for Location fields and listings.
 pub fn encode(path: &[u8], out: &mut Vec<u8>) {
-    for &byte in path {
-        if byte.is_ascii_alphanumeric() || b"$-_.+!*'(),:;@&=/~".contains(&byte) {
+    encode_unless(path, out, |byte| is_plain_byte(byte) || matches!(byte, b'/' | b';'));
+}
+
+/// Appends one segment of a path escaped (`ap_escape_path_segment`): as in a path, and `/` and `;`
+/// as well.
+pub fn encode_segment(segment: &[u8], out: &mut Vec<u8>) {
+    encode_unless(segment, out, is_plain_byte);
+}
+
+/// The bytes that `gen_test_char.c` leaves out of `T_ESCAPE_PATH_SEGMENT`.
+fn is_plain_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"$-_.+!*'(),:@&=~".contains(&byte)
+}
+
+fn encode_unless(text: &[u8], out: &mut Vec<u8>, is_plain: impl Fn(u8) -> bool) {
+    for &byte in text {
+        if is_plain(byte) {
             out.push(byte);
         } else {
             out.push(b'%');

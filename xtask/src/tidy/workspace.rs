@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("upstream", &["http1", "runtime", "scoreboard", "tls"]),
-    ("expr", &["pattern"]),
+    ("expr", &["message", "pattern"]),
     ("http1", &["message"]),
     ("fastcgi", &["message"]),
     ("tls", &["runtime"]),

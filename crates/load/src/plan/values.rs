@@ -5,6 +5,7 @@
 
 use super::random::{Random, hash, mix};
 use crate::text::{Scanner, SyntaxFault, nearest};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -166,13 +167,9 @@ fn numbers(text: &str, inside: &str, most: u64) -> Result<(u64, u64, u64), Synta
 
 /// Everything but the unreserved letters of RFC 3986 section 2.3 as `%XX`.
 fn push_encoded(value: &[u8], out: &mut Vec<u8>) {
-    for byte in value {
-        match byte {
-            b'-' | b'.' | b'_' | b'~' => out.push(*byte),
-            byte if byte.is_ascii_alphanumeric() => out.push(*byte),
-            byte => out.extend(format!("%{byte:02X}").as_bytes()),
-        }
-    }
+    const ESCAPED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    out.extend(percent_encode(value, ESCAPED).flat_map(str::as_bytes));
 }
 
 fn push_number(number: u64, out: &mut Vec<u8>) {

@@ -1,6 +1,6 @@
 //! URLs of entries, and the patterns of queries that come back in them.
 
-use message::path::encode;
+use message::path::{encode, hex_pair};
 
 /// Appends a file name as a relative URL (`ap_os_escape_path` with `partial` 0). A first
 /// segment with a colon gets `./` in front: RFC 3986 section 4.2 would read it as a scheme.
@@ -23,7 +23,7 @@ pub(crate) fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
             decoded.push(byte);
             continue;
         }
-        let value = hex_value(*rest.first()?)? << 4 | hex_value(*rest.get(1)?)?;
+        let value = hex_pair(rest)?;
         if value == 0 || value == b'/' {
             return None;
         }
@@ -31,10 +31,6 @@ pub(crate) fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
         rest = &rest[2..];
     }
     Some(decoded)
-}
-
-fn hex_value(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]

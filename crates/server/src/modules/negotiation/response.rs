@@ -2,7 +2,7 @@
 //! and 406, and where a type map leads to.
 
 use message::escape::html_escape;
-use message::path::encode;
+use message::path::{encode, encode_segment};
 
 use super::variant::Variant;
 
@@ -42,7 +42,7 @@ pub(super) fn fields(
 ) -> Fields {
     let location = chosen.filter(|_| is_transparent).map(|variant| {
         let mut location = Vec::new();
-        escape_segment(&variant.name, &mut location);
+        encode_segment(&variant.name, &mut location);
         location
     });
     Fields {
@@ -82,7 +82,7 @@ fn alternates(variants: &[Variant]) -> Vec<u8> {
             value.extend_from_slice(b", ");
         }
         value.extend_from_slice(b"{\"");
-        escape_segment(&variant.name, &mut value);
+        encode_segment(&variant.name, &mut value);
         value.extend_from_slice(b"\" ");
         value.extend_from_slice(quality_text(variant.source_quality).as_bytes());
         attribute("type", &variant.media_type, &mut value);
@@ -118,7 +118,7 @@ pub(crate) fn variant_list(variants: &[Variant]) -> Vec<u8> {
     let mut page = b"Available variants:\n<ul>\n".to_vec();
     for variant in variants {
         page.extend_from_slice(b"<li><a href=\"");
-        escape_segment(&variant.name, &mut page);
+        encode_segment(&variant.name, &mut page);
         page.extend_from_slice(b"\">");
         html_escape(&variant.name, &mut page);
         page.extend_from_slice(b"</a> ");
@@ -173,19 +173,4 @@ pub(crate) fn content_type(variant: &Variant) -> Option<Vec<u8>> {
 /// Vary. `multiviews` is the number of files that MultiViews found, 0 for a type map.
 pub(crate) fn expires_at_once(is_http_1_0: bool, caches: bool, multiviews: usize) -> bool {
     is_http_1_0 && !caches && multiviews != 1
-}
-
-/// Escapes one segment of a path (`ap_escape_path_segment`): as in a path, but for `/` and `;`.
-fn escape_segment(segment: &[u8], out: &mut Vec<u8>) {
-    for part in segment.chunk_by(|one, other| is_escaped(*one) == is_escaped(*other)) {
-        if part.first().copied().is_some_and(is_escaped) {
-            part.iter().for_each(|byte| out.extend_from_slice(format!("%{byte:02x}").as_bytes()));
-        } else {
-            encode(part, out);
-        }
-    }
-}
-
-const fn is_escaped(byte: u8) -> bool {
-    matches!(byte, b'/' | b';')
 }

@@ -1,6 +1,7 @@
 //! URLs of backends: as a configuration has them, and as httpd writes them once they are put
 //! together (proxy_util.c). Nothing is looked up and nothing connected to here.
 
+use message::path::hex_pair;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -141,14 +142,10 @@ pub(super) fn encode(path: &[u8], keeps_slashes: bool) -> Option<Vec<u8>> {
 
 /// Without escapes, but for that of a slash (`ap_unescape_url_keep2f`).
 pub(super) fn unescape(path: &[u8]) -> Vec<u8> {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
     let mut out = Vec::with_capacity(path.len());
     let mut at = 0;
     while let Some(&byte) = path.get(at) {
-        let escaped = match (byte, digit(path.get(at + 1)), digit(path.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
-            _ => None,
-        };
+        let escaped = if byte == b'%' { hex_pair(&path[at + 1..]) } else { None };
         match escaped.filter(|byte| !matches!(byte, b'/' | 0)) {
             Some(byte) => {
                 out.push(byte);
