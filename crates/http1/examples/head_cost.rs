@@ -3,6 +3,8 @@
 //!
 //! Run with `cargo run --release -p http1 --example head_cost`.
 
+#![expect(clippy::disallowed_macros, reason = "it prints its figures")]
+
 use http1::{HeadLimits, HeadParser, Progress, framing};
 use std::hint::black_box;
 use std::time::Instant;

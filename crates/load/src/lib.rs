@@ -11,6 +11,7 @@
 //! what they print. For a request that is always the same nothing is allocated, locked or shared
 //! between threads: what is measured shall be the server. Nor may anything here depend on that: a
 //! load generator must not share the faults that it looks for.
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod date;
 mod failure;

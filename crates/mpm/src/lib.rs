@@ -9,6 +9,7 @@
 //! The parent (`parent`) binds, forks, reaps and restarts; it never serves. A child learns
 //! from its MPM's file how to spread connections over threads. Handlers and protocol code never
 //! learn which MPM runs them: this crate knows the server by [`server::serve`] and its context.
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod child;
 mod generation;

@@ -5,6 +5,7 @@
 //! exceed. [`Template`] is the text with `$1` that belongs to a match. [`password`] compares with
 //! the hashes that htpasswd writes. Calls into C are in `sys/` and nowhere else; no file is
 //! opened here and no directive is known.
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod budget;
 pub mod fnmatch;

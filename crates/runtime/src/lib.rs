@@ -4,6 +4,7 @@
 //! private matter. A [`Thread`] is one current-thread executor that never leaves its OS thread;
 //! how many connections a thread is given is the choice of an MPM. `sys` holds what needs
 //! `unsafe`. No HTTP and no configuration may live here.
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 pub mod backend;
 pub mod dial;

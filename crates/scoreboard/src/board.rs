@@ -1,5 +1,7 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
+#![expect(clippy::disallowed_methods, reason = "memory without a file, or sealed")]
+
 use crate::header::choices::Choices;
 use crate::header::history::{History, Sums};
 use crate::header::sizing::{Pressure, SharedSizing, Sizing};

@@ -4,6 +4,7 @@
 //! them into a [`Snapshot`] and treat every value as hostile: no index, pointer or length in here
 //! is ever trusted. The memory is a memfd with a versioned header, so that a monitor finds it
 //! among the parent's descriptors. Nothing here knows HTTP.
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod board;
 mod find;

@@ -4,6 +4,7 @@
 //! learns nothing else of this crate, and this crate learns nothing of it. Read
 //! `connection/` (the life of a connection), then `exchange.rs` (the life of a request), then
 //! `modules/mod.rs` (who runs when).
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod access_log;
 mod accounting;

@@ -3,6 +3,7 @@
 //!
 //! This is the only crate that names rustls: nothing above it does, so that no choice of a cipher
 //! or a certificate hides elsewhere. No HTTP may live here.
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod agreed;
 mod buffers;

@@ -11,6 +11,7 @@
 //!
 //! Nothing here may depend on the server: a load generator must not share the faults that it looks
 //! for.
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 pub mod capacity;
 pub mod command;

@@ -1,6 +1,7 @@
 //! The one binary: from the command line to the parent process.
 //!
 //! Read from top to bottom this is a table of contents; what a subcommand does is in its file.
+#![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod help;
 mod httpd;

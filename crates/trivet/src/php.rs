@@ -1,6 +1,8 @@
 //! `--php`: who runs the scripts of a folder that is served without a configuration: a PHP-FPM, or
 //! php-cgi processes that the server keeps itself.
 
+#![expect(clippy::disallowed_methods, reason = "paths are looked for before the server starts")]
+
 use crate::problem::Problem;
 use server::Php;
 use std::ffi::OsStr;

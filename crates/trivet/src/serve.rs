@@ -1,5 +1,7 @@
 //! `trivet serve`: a folder without any configuration, or a configuration file, in the foreground.
 
+#![expect(clippy::disallowed_methods, reason = "names of the command line, before it serves")]
+
 use crate::php;
 use crate::problem::{Problem, complain, say, suggestion};
 use lexopt::prelude::{Long, Short, Value, ValueExt};

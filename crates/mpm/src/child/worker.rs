@@ -138,6 +138,7 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
     while !stages.drain.is_raised() {
         has_listened = false;
         if !stages.begin_work(board.slots_in_use_max()) {
+            #[expect(clippy::disallowed_methods, reason = "the thread has no connection")]
             std::thread::sleep(MEMORY_REST);
             child.freezer.freeze_if_asked();
             continue;

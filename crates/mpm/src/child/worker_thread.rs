@@ -107,6 +107,7 @@ impl WorkerThread {
             }
             Err(error) => {
                 self.context.accept_failed(&error);
+                #[expect(clippy::disallowed_methods, reason = "the thread has no connection")]
                 std::thread::sleep(ACCEPT_REST);
                 return TurnEnd::Quiet;
             }

@@ -23,6 +23,7 @@ pub(crate) fn end(mut programs: Vec<i32>) {
             return;
         }
         if !programs.is_empty() {
+            #[expect(clippy::disallowed_methods, reason = "the server has ended")]
             std::thread::sleep(POLL);
         }
     }

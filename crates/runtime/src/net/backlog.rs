@@ -69,6 +69,7 @@ impl Backlog {
 /// The number that the kernel gives the socket that listens at `path`, which is not that of the
 /// file.
 fn inode(kernel: &Kernel, path: &Path) -> io::Result<Option<u32>> {
+    #[expect(clippy::disallowed_methods, reason = "the kernel is asked for the file of this name")]
     let Ok(file) = std::fs::metadata(path) else { return Ok(None) };
     let mut found = None;
     kernel.ask_all(&message(DUMP, &unix_body(LISTENING, 0, SHOW_NAME_AND_FILE)), |body| {

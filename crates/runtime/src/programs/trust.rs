@@ -104,6 +104,10 @@ pub(super) fn trust(
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = openat(CWD, folder, flags, Mode::empty()).map_err(|_| Refusal::Missing)?;
     let path = path_of(&folder).ok_or(Refusal::Missing)?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a root of the configuration, compared with an open folder"
+    )]
     let is_below = |root: &Path| root.canonicalize().is_ok_and(|root| path.starts_with(root));
     if !roots.iter().any(|root| is_below(root.as_ref())) {
         return Err(Refusal::OutsideOfRoot);

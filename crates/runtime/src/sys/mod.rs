@@ -66,6 +66,7 @@ pub fn fork() -> io::Result<Fork> {
 ///
 /// # Panics
 /// When the process has a second thread, which might read the environment.
+#[expect(clippy::disallowed_methods, reason = "there is one thread")]
 pub fn take_variable(name: &str) -> Option<std::ffi::OsString> {
     assert_eq!(thread_count(), 1, "the environment is changed with several threads");
     let value = std::env::var_os(name)?;

@@ -1,6 +1,8 @@
 //! `-k`: what a running server is asked to do, by the signals that its parent understands
 //! (ap_signal_server of httpd's mpm_unix.c).
 
+#![expect(clippy::disallowed_methods, reason = "two programs are compared, none is opened")]
+
 use runtime::os_error;
 use runtime::process::{self, Request};
 use std::fs;
