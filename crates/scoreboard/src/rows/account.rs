@@ -4,7 +4,7 @@
 //! which stands for the others. Several threads of a process may write; the threads of other
 //! processes have accounts of their own, and a reader puts those of one name together.
 
-use super::long::Long;
+use super::slow_path_estimate::SlowPathEstimate;
 use super::times::{CAUSES, Times};
 use super::writers::Writers;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -58,7 +58,7 @@ pub struct AccountRow {
     cpu_ns: AtomicU64,
     run_queue_ns: AtomicU64,
     /// Of the slow path.
-    long: Long,
+    slow_path: SlowPathEstimate,
     waits_ns: [AtomicU64; CAUSES],
     histogram: [AtomicU64; WALL_CLASSES],
 }
@@ -135,7 +135,7 @@ impl AccountRow {
     /// for that of `weight` requests; 0 is no sample.
     pub fn add_long(&self, writers: Writers, times: &Times, weight: u32) {
         self.add_times(writers, times);
-        self.long.add(writers, times, weight);
+        self.slow_path.add(writers, times, weight);
     }
 
     /// Add what is known of a request without its processor time.
@@ -162,7 +162,7 @@ impl AccountRow {
             to.fetch_add(from.swap(0, Relaxed), Relaxed);
         }
         other.unsampled.fetch_add(self.unsampled.swap(0, Relaxed), Relaxed);
-        other.long.settle();
+        other.slow_path.settle();
     }
 
     /// All that is added up.
@@ -170,7 +170,7 @@ impl AccountRow {
         [&self.requests, &self.bytes, &self.wall_ns, &self.cpu_ns, &self.run_queue_ns]
             .into_iter()
             .chain(&self.classes)
-            .chain(self.long.sums())
+            .chain(self.slow_path.sums())
             .chain(&self.waits_ns)
             .chain(&self.histogram)
     }
@@ -196,8 +196,9 @@ impl AccountRow {
             statuses: [informational, rest, redirected, client_error, server_error],
             times: Times {
                 wall_ns: value(&self.wall_ns),
-                cpu_ns: value(&self.cpu_ns).saturating_add(self.long.cpu_ns()),
-                run_queue_ns: value(&self.run_queue_ns).saturating_add(self.long.run_queue_ns()),
+                cpu_ns: value(&self.cpu_ns).saturating_add(self.slow_path.cpu_ns()),
+                run_queue_ns: value(&self.run_queue_ns)
+                    .saturating_add(self.slow_path.run_queue_ns()),
                 waits_ns: self.waits_ns.each_ref().map(value),
             },
             histogram: self.histogram.each_ref().map(value),

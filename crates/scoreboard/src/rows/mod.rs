@@ -2,9 +2,9 @@
 //! Each has one writer, or says who else writes; what is read of one is a plain value.
 
 pub(crate) mod account;
-mod long;
 pub(crate) mod pool;
 pub(crate) mod process;
+mod slow_path_estimate;
 pub(crate) mod state;
 pub(crate) mod tally;
 pub(crate) mod times;

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Part of an account.
 #[repr(C)]
-pub(crate) struct Long {
+pub(crate) struct SlowPathEstimate {
     requests: AtomicU64,
     /// Wall time without waits, of all of them.
     active_ns: AtomicU64,
@@ -31,7 +31,7 @@ struct Sampled {
     rest_ns: AtomicU64,
 }
 
-impl Long {
+impl SlowPathEstimate {
     /// Add a request. If `weight` is not 0 it is a sample, and one of so many.
     pub(crate) fn add(&self, writers: Writers, times: &Times, weight: u32) {
         let active_ns = times.active_ns();
@@ -95,12 +95,12 @@ mod tests {
     use super::super::times::Cause;
     use super::*;
 
-    fn long() -> Long {
+    fn long() -> SlowPathEstimate {
         let zero = || AtomicU64::new(0);
         let sampled =
             Sampled { requests: zero(), cpu_ns: zero(), run_queue_ns: zero(), rest_ns: zero() };
         let (requests, active_ns, cpu_ns, run_queue_ns) = (zero(), zero(), zero(), zero());
-        Long { requests, active_ns, sampled, cpu_ns, run_queue_ns }
+        SlowPathEstimate { requests, active_ns, sampled, cpu_ns, run_queue_ns }
     }
 
     fn times(wall_ns: u64, cpu_ns: u64, run_queue_ns: u64, wait_ns: u64) -> Times {
@@ -122,7 +122,7 @@ mod tests {
 
     /// Adds requests of which one in 32 is a sample, and gives the true sums of processor time and
     /// run queue.
-    fn fill(long: &Long, count: usize, request: impl Fn(u64) -> Times) -> (u64, u64) {
+    fn fill(long: &SlowPathEstimate, count: usize, request: impl Fn(u64) -> Times) -> (u64, u64) {
         let (mut cpu_ns, mut run_queue_ns) = (0, 0);
         let (mut active_ns, mut before) = (0, (0, 0));
         for number in numbers().take(count) {
