@@ -1,7 +1,7 @@
 //! The end of a child: it is waited for, and what that means is decided.
 
 use super::state::Parent;
-use super::state::children::{Record, START_PATIENCE_MS, shows_service};
+use super::state::children::{ChildRecord, START_PATIENCE_MS, shows_service};
 use crate::child::exit_code;
 use runtime::clock;
 use runtime::process::{self, Ending};
@@ -34,7 +34,7 @@ impl Parent<'_> {
     }
 
     /// A child is gone: decide what that means.
-    fn bury(&mut self, record: &Record, ending: Ending) {
+    fn bury(&mut self, record: &ChildRecord, ending: Ending) {
         let mut served = record.has_served;
         if let Some(child_pool) = self.child_pool(record.generation) {
             let board = &child_pool.generation.board;
@@ -70,7 +70,7 @@ impl Parent<'_> {
         self.note_crash(record, ending, served);
     }
 
-    fn note_crash(&mut self, record: &Record, ending: Ending, served: bool) {
+    fn note_crash(&mut self, record: &ChildRecord, ending: Ending, served: bool) {
         let now_ms = clock::monotonic_ms();
         if ending == Ending::Signal(9) && record.generation == self.current.number() {
             self.see_kill();

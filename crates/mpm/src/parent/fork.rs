@@ -3,7 +3,7 @@
 use super::state::Parent;
 use super::state::child_pool::ChildPool;
 use super::state::child_pool::idle_maintenance::SpawnRate;
-use super::state::children::{Place, Record};
+use super::state::children::{ChildRecord, ChildSlot};
 use crate::child::{Child, ChildStart};
 use crate::generation::Generation;
 use runtime::{Channel, clock, process};
@@ -29,8 +29,8 @@ impl Parent<'_> {
             }
             process::Fork::Parent(pid) => {
                 self.take_requests_of(generation, pid, socket);
-                let place = Place { generation: generation.number, slot };
-                self.children.add(Record::new(
+                let place = ChildSlot { generation: generation.number, slot };
+                self.children.add(ChildRecord::new(
                     pid,
                     place,
                     is_quiet,

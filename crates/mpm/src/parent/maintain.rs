@@ -7,7 +7,7 @@
 use super::state::Parent;
 use super::state::child_pool::MAINTENANCE_MS;
 use super::state::child_pool::idle_maintenance::{Adjustment, ChildCounts, share};
-use super::state::children::Record;
+use super::state::children::ChildRecord;
 use crate::generation::Generation;
 use crate::generation::layout::Spare;
 use runtime::clock;
@@ -198,7 +198,7 @@ impl Parent<'_> {
         true
     }
 
-    fn drain(&mut self, wanted: impl Fn(&Record) -> bool) {
+    fn drain(&mut self, wanted: impl Fn(&ChildRecord) -> bool) {
         let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
         self.children.order(Order::Drain, now_ms, patience_ms, wanted);
     }

@@ -4,7 +4,7 @@
 
 use super::state::child_pool::ChildPool;
 use super::state::child_pool::idle_maintenance::SpawnRate;
-use super::state::children::{Record, STOP_PATIENCE_MS};
+use super::state::children::{ChildRecord, STOP_PATIENCE_MS};
 use super::state::{Parent, Starting, Wanted};
 use crate::generation::{Failure, Generation, Load};
 use runtime::clock;
@@ -142,7 +142,7 @@ impl Parent<'_> {
     fn abandon(&mut self, starting: &Starting, failed: &str) {
         let (number, now_ms) = (starting.child_pool.number(), clock::monotonic_ms());
         // Those that serve may have clients already.
-        let of_it = |record: &Record| record.generation == number;
+        let of_it = |record: &ChildRecord| record.generation == number;
         self.children.order(Order::Kill, now_ms, STOP_PATIENCE_MS, |record| {
             of_it(record) && !record.has_served
         });

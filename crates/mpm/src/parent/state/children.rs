@@ -18,7 +18,7 @@ pub(crate) const STOP_PATIENCE_MS: u64 = 3000;
 pub(crate) const START_PATIENCE_MS: u64 = 30_000;
 
 /// One child.
-pub(crate) struct Record {
+pub(crate) struct ChildRecord {
     pub(crate) pid: i32,
     pub(crate) slot: usize,
     pub(crate) generation: u32,
@@ -49,21 +49,21 @@ pub(crate) struct Record {
 
 /// Where a child belongs.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct ChildSlot {
     pub(crate) generation: u32,
     pub(crate) slot: usize,
 }
 
-impl Record {
+impl ChildRecord {
     /// A child that was forked at `now_ms`.
     pub(crate) fn new(
         pid: i32,
-        place: Place,
+        place: ChildSlot,
         is_quiet: bool,
         (logs, board): (Channel, Arc<Scoreboard>),
         now_ms: u64,
     ) -> Self {
-        let Place { slot, generation } = place;
+        let ChildSlot { slot, generation } = place;
         let deadline_ms = now_ms.saturating_add(START_PATIENCE_MS);
         let accepted_before = board.process(slot).map_or(0, ProcessRow::accepted);
         Self {
@@ -128,16 +128,16 @@ impl Record {
 /// All children, of all generations.
 #[derive(Default)]
 pub(crate) struct Children {
-    records: Vec<Record>,
+    records: Vec<ChildRecord>,
 }
 
 impl Children {
-    pub(crate) fn add(&mut self, record: Record) {
+    pub(crate) fn add(&mut self, record: ChildRecord) {
         self.records.push(record);
     }
 
     /// Take out the child that was `pid`.
-    pub(crate) fn remove(&mut self, pid: i32) -> Option<Record> {
+    pub(crate) fn remove(&mut self, pid: i32) -> Option<ChildRecord> {
         let index = self.records.iter().position(|record| record.pid == pid)?;
         Some(self.records.swap_remove(index))
     }
@@ -157,7 +157,7 @@ impl Children {
     }
 
     /// Those of a generation.
-    pub(crate) fn of(&self, generation: u32) -> impl Iterator<Item = &Record> {
+    pub(crate) fn of(&self, generation: u32) -> impl Iterator<Item = &ChildRecord> {
         self.records.iter().filter(move |record| record.generation == generation)
     }
 
@@ -167,7 +167,7 @@ impl Children {
         generation: u32,
         turn: &mut usize,
         most: usize,
-    ) -> impl Iterator<Item = &mut Record> {
+    ) -> impl Iterator<Item = &mut ChildRecord> {
         let count = self.of(generation).count();
         let from = if *turn < count { *turn } else { 0 };
         *turn = from.saturating_add(most);
@@ -203,7 +203,7 @@ impl Children {
 
     /// Whether a child waits for another one to serve in its place.
     pub(crate) fn is_any_retiring(&self, generation: u32) -> bool {
-        self.of(generation).any(Record::is_retiring)
+        self.of(generation).any(ChildRecord::is_retiring)
     }
 
     /// Those of a generation that are not ready yet.
@@ -218,7 +218,8 @@ impl Children {
 
     /// Note which children of a generation have become ready; says whether there were any.
     pub(crate) fn see_who_serves(&mut self, generation: u32, board: &Scoreboard) -> bool {
-        let starting = |record: &&mut Record| record.generation == generation && !record.has_served;
+        let starting =
+            |record: &&mut ChildRecord| record.generation == generation && !record.has_served;
         let mut seen = false;
         for record in self.records.iter_mut().filter(starting) {
             record.has_served = shows_service(board, record.slot);
@@ -236,7 +237,7 @@ impl Children {
         order: Order,
         now_ms: u64,
         wait_ms: u64,
-        wanted: impl Fn(&Record) -> bool,
+        wanted: impl Fn(&ChildRecord) -> bool,
     ) {
         for record in self.records.iter_mut().filter(|record| wanted(record)) {
             record.order(order, now_ms, wait_ms);
@@ -290,9 +291,9 @@ mod tests {
         let mut children = Children::default();
         let board = Arc::new(Scoreboard::create(generations.len(), 1, 0).unwrap());
         for (slot, generation) in generations.iter().enumerate() {
-            let place = Place { slot, generation: *generation };
+            let place = ChildSlot { slot, generation: *generation };
             let (logs, _) = Channel::pair().unwrap();
-            children.add(Record::new(0, place, false, (logs, board.clone()), 1000));
+            children.add(ChildRecord::new(0, place, false, (logs, board.clone()), 1000));
         }
         children
     }
@@ -314,7 +315,7 @@ mod tests {
         children.order(Order::Drain, 0, 1000, |record| record.slot == 1);
         children.order(Order::Stop, 0, 1000, |record| record.slot == 0);
         let is_told =
-            |record: &Record| record.board.process(record.slot).unwrap().is_told_to_drain();
+            |record: &ChildRecord| record.board.process(record.slot).unwrap().is_told_to_drain();
         assert_eq!(children.of(0).map(is_told).collect::<Vec<_>>(), [false, true]);
         children.of(0).for_each(|record| record.board.process(record.slot).unwrap().reset());
         assert!(!children.of(0).any(is_told));
@@ -357,7 +358,7 @@ mod tests {
             assert_eq!((children.serving(0), children.active(0, 1, 0)), (14, 14));
         }
         assert_eq!(children.active(0, 2, 1), 7);
-        children.order(Order::Drain, 0, 1000, Record::is_retiring);
+        children.order(Order::Drain, 0, 1000, ChildRecord::is_retiring);
         assert!(!children.is_any_retiring(0));
         children.see_who_retires(0, &board, 16);
         assert_eq!(children.serving(0), 12);
