@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 /// Numbers of workers that are remembered.
-const PLACES_MAX: usize = 64;
+const SAMPLES_MAX: usize = 64;
 
 /// What was seen so many measurements ago counts no more.
 const AGE_MAX: u64 = 240;
 
 /// Measurements with different numbers of workers before they say anything.
-const PLACES_MIN: usize = 3;
+const SAMPLES_MIN: usize = 3;
 
 /// What a single worker must cost to be seen: caches and logs make a pool grow, too.
 const CLEAR_BYTES: u64 = 2 << 20;
@@ -24,7 +24,7 @@ pub(crate) const LEAST_BYTES: u64 = 16 << 10;
 
 /// What was seen at one number of workers.
 #[derive(Clone, Copy)]
-struct Place {
+struct Sample {
     bytes: u64,
     /// The measurement that was the last one at it.
     at: u64,
@@ -34,7 +34,7 @@ struct Place {
 #[derive(Default)]
 pub(crate) struct Measure {
     count: u64,
-    places: BTreeMap<usize, Place>,
+    samples: BTreeMap<usize, Sample>,
     /// The smallest pool: workers and bytes.
     smallest: Option<(usize, u64)>,
     /// The smallest one without any worker.
@@ -47,15 +47,15 @@ impl Measure {
     /// With so many workers the pool had so many bytes.
     pub(crate) fn add(&mut self, workers: usize, bytes: u64) {
         self.count += 1;
-        let place = self.places.entry(workers).or_insert(Place { bytes, at: 0 });
+        let sample = self.samples.entry(workers).or_insert(Sample { bytes, at: 0 });
         // The upper edge counts: requests are not at their largest at the moment of a look.
-        place.bytes = bytes.max(place.bytes - place.bytes.saturating_sub(bytes) / 8);
-        place.at = self.count;
+        sample.bytes = bytes.max(sample.bytes - sample.bytes.saturating_sub(bytes) / 8);
+        sample.at = self.count;
         let oldest = self.count.saturating_sub(AGE_MAX);
-        self.places.retain(|_, place| place.at > oldest);
-        if self.places.len() > PLACES_MAX {
-            let first = self.places.iter().min_by_key(|(_, place)| place.at).map(|it| *it.0);
-            self.places.remove(&first.unwrap_or(workers));
+        self.samples.retain(|_, sample| sample.at > oldest);
+        if self.samples.len() > SAMPLES_MAX {
+            let first = self.samples.iter().min_by_key(|(_, sample)| sample.at).map(|it| *it.0);
+            self.samples.remove(&first.unwrap_or(workers));
         }
         if self.smallest.is_none_or(|(_, smallest)| bytes < smallest) {
             self.smallest = Some((workers, bytes));
@@ -75,7 +75,7 @@ impl Measure {
 
     /// How much the numbers of workers differ.
     fn span(&self) -> usize {
-        let (first, last) = (self.places.keys().next(), self.places.keys().next_back());
+        let (first, last) = (self.samples.keys().next(), self.samples.keys().next_back());
         last.copied().unwrap_or(0) - first.copied().unwrap_or(0)
     }
 
@@ -87,15 +87,15 @@ impl Measure {
     /// What each of a few workers has taken, where there never were more: all that the pool has
     /// grown by since nobody was served, with the number of measurements.
     pub(crate) fn cost_of_few(&self) -> Option<(u64, u32)> {
-        let (many, place) = self.places.iter().next_back().filter(|(many, _)| **many > 0)?;
-        let grown = place.bytes.saturating_sub(self.idle?);
+        let (many, sample) = self.samples.iter().next_back().filter(|(many, _)| **many > 0)?;
+        let grown = sample.bytes.saturating_sub(self.idle?);
         Some((grown / *many as u64, u32::try_from(self.count).unwrap_or(u32::MAX)))
     }
 
     /// Whether the numbers of workers differ enough for a line through them.
     fn varies(&self) -> bool {
-        let last = self.places.keys().next_back().copied().unwrap_or(0);
-        self.places.len() >= PLACES_MIN && self.span() >= (last / 4).max(2)
+        let last = self.samples.keys().next_back().copied().unwrap_or(0);
+        self.samples.len() >= SAMPLES_MIN && self.span() >= (last / 4).max(2)
     }
 
     /// The slope of the line with the least squares; `None` where it falls.
@@ -105,7 +105,7 @@ impl Measure {
         }
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         let points: Vec<(f64, f64)> =
-            self.places.iter().map(|(x, place)| (*x as f64, place.bytes as f64)).collect();
+            self.samples.iter().map(|(x, sample)| (*x as f64, sample.bytes as f64)).collect();
         #[expect(clippy::cast_precision_loss, reason = "at most 64")]
         let count = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
@@ -119,8 +119,8 @@ impl Measure {
     /// after a crowd the line lies flat, and this does not.
     fn rise(&self) -> Option<u64> {
         let (few, least) = self.smallest?;
-        let (many, place) = self.places.iter().next_back()?;
-        let grown = place.bytes.saturating_sub(least);
+        let (many, sample) = self.samples.iter().next_back()?;
+        let grown = sample.bytes.saturating_sub(least);
         let is_clear = |more: &usize| *more >= 2 || (*more == 1 && grown >= CLEAR_BYTES);
         let more = many.checked_sub(few).filter(is_clear)?;
         Some(grown / more as u64)
@@ -140,8 +140,8 @@ fn bytes_of(number: f64) -> Option<u64> {
 /// The number that 95 of 100 are not above; 0 of none.
 pub(crate) fn percentile_95(mut numbers: Vec<u64>) -> u64 {
     numbers.sort_unstable();
-    let place = (numbers.len() * 95).div_ceil(100).saturating_sub(1);
-    numbers.get(place).copied().unwrap_or(0)
+    let sample = (numbers.len() * 95).div_ceil(100).saturating_sub(1);
+    numbers.get(sample).copied().unwrap_or(0)
 }
 
 #[cfg(test)]
