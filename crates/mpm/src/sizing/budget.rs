@@ -21,7 +21,7 @@ const GROWN_UP_MS: u64 = 10_000;
 
 /// What the number of workers follows from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct MemoryBudget {
     /// All memory that there is.
     pub(crate) total_bytes: u64,
     /// Free memory.
@@ -34,7 +34,7 @@ pub(crate) struct Facts {
     pub(crate) worker_bytes: u64,
 }
 
-impl Facts {
+impl MemoryBudget {
     /// What all workers could have together. What is given back between two readings counts in
     /// both, so that they may come to more than there is.
     pub(crate) fn available_bytes(&self) -> u64 {
@@ -145,34 +145,37 @@ mod tests {
 
     const MB: u64 = 1 << 20;
 
-    fn facts(free: u64, pool: u64, base: u64, worker: u64) -> Facts {
+    fn memory_budget(free: u64, pool: u64, base: u64, worker: u64) -> MemoryBudget {
         let (free_bytes, pool_bytes, base_bytes, worker_bytes) = (free, pool, base, worker);
-        Facts { total_bytes: 1 << 40, free_bytes, pool_bytes, base_bytes, worker_bytes }
+        MemoryBudget { total_bytes: 1 << 40, free_bytes, pool_bytes, base_bytes, worker_bytes }
     }
 
     #[test]
     fn what_is_counted_twice_is_there_once() {
-        let facts = Facts { total_bytes: 256 << 20, ..facts(200 << 20, 100 << 20, 0, 4 << 20) };
-        assert_eq!((facts.available_bytes(), facts.workers()), (256 << 20, 51));
+        let memory_budget = MemoryBudget {
+            total_bytes: 256 << 20,
+            ..memory_budget(200 << 20, 100 << 20, 0, 4 << 20)
+        };
+        assert_eq!((memory_budget.available_bytes(), memory_budget.workers()), (256 << 20, 51));
     }
 
     #[test]
     fn workers_share_four_fifths_of_what_is_there() {
-        for (facts, workers) in [
-            (facts(60 * MB, 0, 0, 4 * MB), 12),
-            (facts(20 * MB, 40 * MB, 0, 4 * MB), 12),
-            (facts(20 * MB, 40 * MB, 8 * MB, 4 * MB), 10),
-            (facts(0, 0, 0, 4 * MB), 0),
-            (facts(10 * MB, 0, 900 * MB, MB), 0),
-            (facts(u64::MAX, u64::MAX, 0, 1), (1 << 40) / 5 * 4),
+        for (memory_budget, workers) in [
+            (memory_budget(60 * MB, 0, 0, 4 * MB), 12),
+            (memory_budget(20 * MB, 40 * MB, 0, 4 * MB), 12),
+            (memory_budget(20 * MB, 40 * MB, 8 * MB, 4 * MB), 10),
+            (memory_budget(0, 0, 0, 4 * MB), 0),
+            (memory_budget(10 * MB, 0, 900 * MB, MB), 0),
+            (memory_budget(u64::MAX, u64::MAX, 0, 1), (1 << 40) / 5 * 4),
             (
-                Facts { total_bytes: u64::MAX, ..facts(u64::MAX, u64::MAX, 0, 1) },
+                MemoryBudget { total_bytes: u64::MAX, ..memory_budget(u64::MAX, u64::MAX, 0, 1) },
                 usize::try_from(u64::MAX / 5 * 4).unwrap(),
             ),
-            (facts(100, 0, 0, 0), 80),
-            (facts(0, 0, u64::MAX, u64::MAX), 0),
+            (memory_budget(100, 0, 0, 0), 80),
+            (memory_budget(0, 0, u64::MAX, u64::MAX), 0),
         ] {
-            assert_eq!(facts.workers(), workers, "{facts:?}");
+            assert_eq!(memory_budget.workers(), workers, "{memory_budget:?}");
         }
     }
 

@@ -8,7 +8,7 @@
 use super::child_pool::ChildPool;
 use crate::generation::first_size;
 use crate::generation::layout::ProcessLayout;
-use crate::sizing::budget::{self, Facts};
+use crate::sizing::budget::{self, MemoryBudget};
 use crate::sizing::cost::{LEAST_BYTES, Measure};
 use crate::sizing::log_line;
 use crate::sizing::peaks::Peaks;
@@ -227,8 +227,9 @@ impl AutoSize {
         };
         let (free_bytes, pool_bytes) = (memory.available_bytes, usage.bytes);
         let total_bytes = memory.total_bytes;
-        let facts = Facts { total_bytes, free_bytes, pool_bytes, base_bytes, worker_bytes };
-        let enough = facts.workers();
+        let memory_budget =
+            MemoryBudget { total_bytes, free_bytes, pool_bytes, base_bytes, worker_bytes };
+        let enough = memory_budget.workers();
         let pressure = budget::pressure(memory.total_bytes, free_bytes, stalled);
         self.growth_bytes = free_bytes.saturating_sub(budget::tight_bytes(memory.total_bytes)) / 2;
         // However often is looked, it grows once a second.
@@ -250,7 +251,7 @@ impl AutoSize {
             basis,
             samples,
             base_bytes,
-            available_bytes: facts.available_bytes(),
+            available_bytes: memory_budget.available_bytes(),
             total_bytes: memory.total_bytes,
             is_of_group: memory.is_of_group,
             pressure,

@@ -3,7 +3,7 @@
 //! the same sum (`parent::auto_size`): both leave a fifth of it, so that neither takes all from the
 //! other.
 
-use crate::sizing::budget::{self, Facts};
+use crate::sizing::budget::{self, MemoryBudget};
 use crate::sizing::cost::percentile_95;
 use crate::sizing::log_line::bytes;
 use runtime::memory::{self, Gauge, Memory};
@@ -104,8 +104,8 @@ impl MemoryRoom {
         }
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
+    fn memory_budget(&self) -> MemoryBudget {
+        MemoryBudget {
             total_bytes: self.memory.total_bytes,
             free_bytes: self.memory.available_bytes,
             pool_bytes: self.sizes.values().fold(0, |sum, size| sum.saturating_add(size.now_bytes)),
@@ -122,7 +122,7 @@ impl MemoryRoom {
             return self.most.unmeasured;
         }
         let enough = match budget::pressure(total_bytes, available_bytes, 0) {
-            Pressure::None => self.facts().workers().max(processes),
+            Pressure::None => self.memory_budget().workers().max(processes),
             Pressure::Tight | Pressure::Critical => processes.saturating_sub(1),
         };
         enough.clamp(1, self.most.ceiling)
