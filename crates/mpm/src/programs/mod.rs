@@ -7,15 +7,15 @@
 //! else may keep it waiting. What the parent does
 //! about it is in `parent::script_managers`.
 
+mod capacity;
 mod fcgid;
-mod room;
 mod running;
 mod suexec;
 mod waiting;
 
 use crate::Generation;
+use capacity::{Capacity, ClientUsage, ManagerUsage};
 use fcgid::{Concern, Kept};
-use room::{Load, Loads, Room};
 use running::Running;
 use runtime::programs::{
     Asked, ClientSockets, Command, Identity, Launch, LeaseDenial, LinkMessage, Malformed,
@@ -51,11 +51,11 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     generation.listeners.close();
     let (Some(scripts), Ok(signals)) = (&generation.scripts, Signals::take()) else { return 1 };
     let Ok(sockets) = scripts.sockets().inherit() else { return 1 };
-    let room = Room::new(sockets.count());
+    let capacity = Capacity::new(sockets.count());
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
     let waiting = Waiting::new(server::cgi::scripts_max(server));
-    Manager { server, link, sockets, signals, running, waiting, kept, room, state }.run();
+    Manager { server, link, sockets, signals, running, waiting, kept, capacity, state }.run();
     0
 }
 
@@ -79,7 +79,7 @@ struct Manager<'a> {
     running: Vec<Running>,
     waiting: Waiting,
     kept: Kept<'a>,
-    room: Room,
+    capacity: Capacity,
     state: State,
 }
 
@@ -209,7 +209,7 @@ impl Manager<'_> {
         match self.waiting.admit(asked, running, clients, clock::monotonic_ms()) {
             Ok(Some(asked)) => self.run_program(asked),
             Ok(None) => {}
-            Err(()) => self.room.complain_of_scripts(self.server, self.waiting.most()),
+            Err(()) => self.capacity.complain_of_scripts(self.server, self.waiting.most()),
         }
     }
 
@@ -224,7 +224,7 @@ impl Manager<'_> {
     /// Programs that were waited for may run by now, or nobody waits for them any more.
     fn serve_waiting(&mut self, now_ms: u64) {
         if self.waiting.sort_out(now_ms) > 0 {
-            self.room.complain_of_scripts(self.server, self.waiting.most());
+            self.capacity.complain_of_scripts(self.server, self.waiting.most());
         }
         while let Some(asked) = self.waiting.next(self.running.len()) {
             self.run_program(asked);
@@ -234,19 +234,19 @@ impl Manager<'_> {
     /// Whether one more order of a process can be taken; the log hears of it if not.
     fn has_room(&mut self, owner: i32) -> bool {
         let own = self.running.iter().filter(|program| program.is_of(owner)).count();
-        let programs = Load { all: self.running.len(), own };
+        let programs = ClientUsage { all: self.running.len(), own };
         let requesters = self.kept.requesters(owner);
         let of_programs = |programs: usize| PROGRAM_DESCRIPTORS * programs;
         let kept = self.kept.descriptors() + self.sockets.count();
         let waiting = self.waiting.descriptors(owner);
-        let descriptors = Load {
+        let descriptors = ClientUsage {
             all: of_programs(programs.all) + waiting.all + requesters.all + kept,
             own: of_programs(programs.own) + waiting.own + requesters.own,
         };
-        let loads = Loads { programs, requesters, descriptors };
-        let is_there = self.room.is_there(&loads, self.sockets.count());
+        let usage = ManagerUsage { programs, requesters, descriptors };
+        let is_there = self.capacity.is_there(&usage, self.sockets.count());
         if !is_there {
-            self.room.complain(self.server, owner, &loads);
+            self.capacity.complain(self.server, owner, &usage);
         }
         is_there
     }

@@ -1,7 +1,7 @@
 //! Requests for programs that have to wait, because as many run already as may
 //! (`CGIMaxProcesses`): few of them, and not for long.
 
-use super::room::{Load, is_fair};
+use super::capacity::{ClientUsage, is_fair};
 use runtime::programs::{Command, Control, Malformed, Report};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -40,14 +40,14 @@ impl Waiting {
     }
 
     /// Descriptors of all of them, and of those of one process.
-    pub(super) fn descriptors(&self, owner: i32) -> Load {
-        let Load { all, own } = self.load(owner);
-        Load { all: DESCRIPTORS * all, own: DESCRIPTORS * own }
+    pub(super) fn descriptors(&self, owner: i32) -> ClientUsage {
+        let ClientUsage { all, own } = self.usage(owner);
+        ClientUsage { all: DESCRIPTORS * all, own: DESCRIPTORS * own }
     }
 
-    fn load(&self, owner: i32) -> Load {
+    fn usage(&self, owner: i32) -> ClientUsage {
         let own = self.queue.iter().filter(|(asked, _)| asked.owner == owner).count();
-        Load { all: self.queue.len(), own }
+        ClientUsage { all: self.queue.len(), own }
     }
 
     /// What is to be started while so many programs run: `asked`, if nobody came before it and
@@ -62,7 +62,7 @@ impl Waiting {
         if self.queue.is_empty() && running < self.most {
             return Ok(Some(asked));
         }
-        if !is_fair(self.most, self.load(asked.owner), clients) {
+        if !is_fair(self.most, self.usage(asked.owner), clients) {
             asked.control.report(Report::Busy);
             return Err(());
         }

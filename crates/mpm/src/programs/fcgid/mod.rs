@@ -5,7 +5,7 @@ mod memory;
 mod process;
 mod process_manager;
 
-use super::room::Load;
+use super::capacity::ClientUsage;
 use super::suexec;
 use memory::MemoryRoom;
 use process::{Event, Process, exit_line};
@@ -82,9 +82,9 @@ impl<'a> Kept<'a> {
     }
 
     /// How many have or want a process, and how many of those one serving process serves.
-    pub(super) fn requesters(&self, owner: i32) -> Load {
+    pub(super) fn requesters(&self, owner: i32) -> ClientUsage {
         let own = self.requesters.values().filter(|requester| requester.owner == owner).count();
-        Load { all: self.requesters.len(), own }
+        ClientUsage { all: self.requesters.len(), own }
     }
 
     /// Descriptors of processes.

@@ -21,28 +21,28 @@ const SILENCE_MS: u64 = 60_000;
 
 /// What there is of something, and how much of that belongs to one client.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Load {
+pub(super) struct ClientUsage {
     pub(super) all: usize,
     pub(super) own: usize,
 }
 
 /// What the manager has taken on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Loads {
-    pub(super) programs: Load,
-    pub(super) requesters: Load,
-    pub(super) descriptors: Load,
+pub(super) struct ManagerUsage {
+    pub(super) programs: ClientUsage,
+    pub(super) requesters: ClientUsage,
+    pub(super) descriptors: ClientUsage,
 }
 
 /// What is left.
-pub(super) struct Room {
+pub(super) struct Capacity {
     /// Descriptors that the manager has when it does nothing, but for the sockets.
     base: usize,
     told_ms: Option<u64>,
     scripts_told_ms: Option<u64>,
 }
 
-impl Room {
+impl Capacity {
     /// For a manager that has begun with nothing but so many `sockets`.
     pub(super) fn new(sockets: usize) -> Self {
         let open = process::open_descriptors().and_then(|open| usize::try_from(open).ok());
@@ -54,21 +54,21 @@ impl Room {
     }
 
     /// Whether there is room for one more order of one of `clerks` processes.
-    pub(super) fn is_there(&self, loads: &Loads, clients: usize) -> bool {
+    pub(super) fn is_there(&self, usage: &ManagerUsage, clients: usize) -> bool {
         // It may be changed while the manager runs (prlimit).
         let limit = usize::try_from(process::descriptor_limit()).unwrap_or(usize::MAX);
         let most = limit.saturating_sub(self.base + SPARE.min(limit / 4));
-        is_fair(most, loads.descriptors, clients)
-            && is_fair(PROGRAMS_MAX, loads.programs, clients)
-            && is_fair(REQUESTERS_MAX, loads.requesters, clients)
+        is_fair(most, usage.descriptors, clients)
+            && is_fair(PROGRAMS_MAX, usage.programs, clients)
+            && is_fair(REQUESTERS_MAX, usage.requesters, clients)
     }
 
     /// Tell the log that there was none for the process `pid`.
-    pub(super) fn complain(&mut self, server: &Server, pid: i32, loads: &Loads) {
+    pub(super) fn complain(&mut self, server: &Server, pid: i32, usage: &ManagerUsage) {
         if !is_due(&mut self.told_ms) {
             return;
         }
-        let Loads { programs, requesters, descriptors } = loads;
+        let ManagerUsage { programs, requesters, descriptors } = usage;
         server.advise(&format!(
             "the process that starts scripts takes no more on: it has {} descriptors for {} \
              programs and {} requests for kept processes, {} of them for child pid {pid}, which is \
@@ -100,7 +100,7 @@ fn is_due(told_ms: &mut Option<u64>) -> bool {
 
 /// Whether one of `clerks` may have more. The last quarter is for those who have less than an equal
 /// share, so that nobody is turned away as long as there is plenty.
-pub(super) fn is_fair(most: usize, Load { all, own }: Load, clients: usize) -> bool {
+pub(super) fn is_fair(most: usize, ClientUsage { all, own }: ClientUsage, clients: usize) -> bool {
     all < most && (all < most - most / 4 || own < most / clients.max(1))
 }
 
@@ -111,24 +111,24 @@ mod tests {
     #[test]
     fn one_may_have_much_and_never_all() {
         let mut own = 0;
-        while is_fair(100, Load { all: own, own }, 10) {
+        while is_fair(100, ClientUsage { all: own, own }, 10) {
             own += 1;
         }
         assert_eq!(own, 75);
         // Another one is served still, up to his share, and a third.
         for others in [0, 1, 9] {
-            assert!(is_fair(100, Load { all: 75 + others, own: others }, 10), "{others}");
+            assert!(is_fair(100, ClientUsage { all: 75 + others, own: others }, 10), "{others}");
         }
-        assert!(!is_fair(100, Load { all: 85, own: 10 }, 10));
-        assert!(is_fair(100, Load { all: 85, own: 0 }, 10));
-        assert!(!is_fair(100, Load { all: 100, own: 0 }, 10));
+        assert!(!is_fair(100, ClientUsage { all: 85, own: 10 }, 10));
+        assert!(is_fair(100, ClientUsage { all: 85, own: 0 }, 10));
+        assert!(!is_fair(100, ClientUsage { all: 100, own: 0 }, 10));
     }
 
     #[test]
     fn who_is_alone_may_have_all() {
         for clients in [0, 1] {
-            assert!(is_fair(100, Load { all: 99, own: 99 }, clients));
+            assert!(is_fair(100, ClientUsage { all: 99, own: 99 }, clients));
         }
-        assert!(!is_fair(0, Load { all: 0, own: 0 }, 1));
+        assert!(!is_fair(0, ClientUsage { all: 0, own: 0 }, 1));
     }
 }
