@@ -8,13 +8,14 @@
 //! about it is in `parent::script_managers`.
 
 mod capacity;
+mod cgi_queue;
 mod fcgid;
 mod running;
 mod suexec;
-mod waiting;
 
 use crate::Generation;
 use capacity::{Capacity, ClientUsage, ManagerUsage};
+use cgi_queue::CgiQueue;
 use fcgid::{Concern, Kept};
 use running::Running;
 use runtime::programs::{
@@ -27,7 +28,6 @@ use server::Server;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::time::Duration;
-use waiting::Waiting;
 
 /// How it shows among the processes.
 const NAME: &std::ffi::CStr = c"trivet: scripts";
@@ -54,7 +54,7 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     let capacity = Capacity::new(sockets.count());
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
-    let waiting = Waiting::new(server::cgi::scripts_max(server));
+    let waiting = CgiQueue::new(server::cgi::scripts_max(server));
     Manager { server, link, sockets, signals, running, waiting, kept, capacity, state }.run();
     0
 }
@@ -77,7 +77,7 @@ struct Manager<'a> {
     sockets: ClientSockets,
     signals: Signals,
     running: Vec<Running>,
-    waiting: Waiting,
+    waiting: CgiQueue,
     kept: Kept<'a>,
     capacity: Capacity,
     state: State,
@@ -191,7 +191,7 @@ impl Manager<'_> {
         };
         match asked {
             Asked::Program { command, control, streams } if has_room => {
-                let asked = waiting::Asked { owner, command, control, streams };
+                let asked = cgi_queue::CgiRequest { owner, command, control, streams };
                 self.admit(asked);
             }
             Asked::Program { control, .. } => control.report(Report::Busy),
@@ -204,7 +204,7 @@ impl Manager<'_> {
     }
 
     /// Start a program, or let it wait while as many run as may.
-    fn admit(&mut self, asked: waiting::Asked) {
+    fn admit(&mut self, asked: cgi_queue::CgiRequest) {
         let (running, clients) = (self.running.len(), self.sockets.count());
         match self.waiting.admit(asked, running, clients, clock::monotonic_ms()) {
             Ok(Some(asked)) => self.run_program(asked),
@@ -213,8 +213,8 @@ impl Manager<'_> {
         }
     }
 
-    fn run_program(&mut self, asked: waiting::Asked) {
-        let waiting::Asked { owner, command, control, streams } = asked;
+    fn run_program(&mut self, asked: cgi_queue::CgiRequest) {
+        let cgi_queue::CgiRequest { owner, command, control, streams } = asked;
         match self.start(command, &streams) {
             Ok((pid, launch)) => self.running.push(Running::new(pid, launch, control, owner)),
             Err(report) => control.report(report),

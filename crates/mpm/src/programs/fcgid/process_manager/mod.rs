@@ -85,7 +85,7 @@ type ClassId = u64;
 
 /// A request that waits.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingRequest {
     request: RequestId,
     class: ClassId,
     since_ms: u64,
@@ -95,7 +95,7 @@ struct Waiting {
 enum State {
     Starting,
     Idle,
-    Busy(Waiting),
+    Busy(WaitingRequest),
     /// It goes on with a request that nobody waits for.
     Finishing,
     Ending(Why),
@@ -119,7 +119,7 @@ pub(crate) struct ProcessManager<K> {
     ids: BTreeMap<K, ClassId>,
     classes: BTreeMap<ClassId, ClassState<K>>,
     processes: BTreeMap<ProcessId, Process>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingRequest>,
     actions: VecDeque<Action<K>>,
     next_class: ClassId,
     next_process: u64,
@@ -175,7 +175,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
             self.next_class
         });
         self.classes.entry(class).and_modify(|known| known.terms = terms);
-        self.waiting.push_back(Waiting { request, class, since_ms: now_ms });
+        self.waiting.push_back(WaitingRequest { request, class, since_ms: now_ms });
     }
 
     /// A request that waits is given up.
@@ -197,9 +197,11 @@ impl<K: Ord + Clone> ProcessManager<K> {
         if self.processes.values().any(|process| process.class == class) {
             return;
         }
-        let of_it = |waiting: &&Waiting| waiting.class == class;
-        let refuse =
-            |waiting: &Waiting| Action::Refuse { request: waiting.request, is_hopeless: true };
+        let of_it = |waiting: &&WaitingRequest| waiting.class == class;
+        let refuse = |waiting: &WaitingRequest| Action::Refuse {
+            request: waiting.request,
+            is_hopeless: true,
+        };
         self.actions.extend(self.waiting.iter().filter(of_it).map(refuse));
         self.waiting.retain(|waiting| waiting.class != class);
     }
@@ -320,7 +322,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     }
 
     fn refuse_overdue(&mut self, now_ms: u64) -> Option<Action<K>> {
-        let is_due = |waiting: &Waiting| {
+        let is_due = |waiting: &WaitingRequest| {
             self.classes
                 .get(&waiting.class)
                 .is_none_or(|class| patience_ms(waiting, class) <= now_ms)
@@ -448,7 +450,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     }
 }
 
-fn patience_ms<K>(waiting: &Waiting, class: &ClassState<K>) -> u64 {
+fn patience_ms<K>(waiting: &WaitingRequest, class: &ClassState<K>) -> u64 {
     waiting.since_ms.saturating_add(class.terms.connect_ms)
 }
 

@@ -14,7 +14,7 @@ const PATIENCE_MS: u64 = 5000;
 const DESCRIPTORS: usize = 4;
 
 /// A program that is asked for.
-pub(super) struct Asked {
+pub(super) struct CgiRequest {
     pub(super) owner: i32,
     pub(super) command: Result<Command, Malformed>,
     pub(super) control: Control,
@@ -22,13 +22,13 @@ pub(super) struct Asked {
 }
 
 /// Those that wait, in the order in which they came.
-pub(super) struct Waiting {
+pub(super) struct CgiQueue {
     /// Programs that may run at once, and as many may wait.
     most: usize,
-    queue: VecDeque<(Asked, u64)>,
+    queue: VecDeque<(CgiRequest, u64)>,
 }
 
-impl Waiting {
+impl CgiQueue {
     /// For at most so many programs at once.
     pub(super) fn new(most: usize) -> Self {
         Self { most, queue: VecDeque::new() }
@@ -54,11 +54,11 @@ impl Waiting {
     /// there is room. Else it waits, or is turned away if too many do already, which is the error.
     pub(super) fn admit(
         &mut self,
-        asked: Asked,
+        asked: CgiRequest,
         running: usize,
         clients: usize,
         now_ms: u64,
-    ) -> Result<Option<Asked>, ()> {
+    ) -> Result<Option<CgiRequest>, ()> {
         if self.queue.is_empty() && running < self.most {
             return Ok(Some(asked));
         }
@@ -71,7 +71,7 @@ impl Waiting {
     }
 
     /// Who comes next while so many programs run.
-    pub(super) fn next(&mut self, running: usize) -> Option<Asked> {
+    pub(super) fn next(&mut self, running: usize) -> Option<CgiRequest> {
         if running >= self.most {
             return None;
         }
