@@ -40,7 +40,7 @@ pub struct Generation {
 
 /// What a restart is to begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum Reload {
     /// Read the configuration again.
     Configuration,
     /// Open what the present configuration names again, the logs above all.
@@ -48,7 +48,7 @@ pub enum Load {
 }
 
 /// Makes the server of the next generation; an error text leaves the running one in place.
-pub type Loader<'a> = dyn Fn(Load) -> Result<Server, String> + 'a;
+pub type Loader<'a> = dyn Fn(Reload) -> Result<Server, String> + 'a;
 
 impl Generation {
     /// Bind and allocate for `server`; sockets of `kept` are taken over. The first generation has

@@ -12,7 +12,7 @@ use super::state::{Parent, Stop};
 use super::{command_line, log_programs};
 use crate::generation::layout::ProcessLayout;
 use crate::generation::listen::Listeners;
-use crate::generation::{Failure, Generation, Load, Loader};
+use crate::generation::{Failure, Generation, Loader, Reload};
 use runtime::process::{self, Order};
 use runtime::signals::{Signal, Signals};
 use runtime::{EventFd, ServiceManager, clock};
@@ -178,9 +178,9 @@ impl Parent<'_> {
                 Signal::Winch if !self.attached_to_terminal => {
                     self.stop.get_or_insert(Stop::Gracefully);
                 }
-                Signal::Usr1 => self.want_restart(Order::Drain, Load::Configuration),
+                Signal::Usr1 => self.want_restart(Order::Drain, Reload::Configuration),
                 Signal::Usr2 => self.reopen_logs(),
-                Signal::Hup => self.want_restart(Order::Stop, Load::Configuration),
+                Signal::Hup => self.want_restart(Order::Stop, Reload::Configuration),
                 Signal::Chld | Signal::Winch => {}
             }
         }
@@ -191,7 +191,7 @@ impl Parent<'_> {
     /// a new generation is made, which inherits them.
     fn reopen_logs(&mut self) {
         if self.starting.is_some() {
-            self.want_restart(Order::Drain, Load::Logs);
+            self.want_restart(Order::Drain, Reload::Logs);
             return;
         }
         let server = self.current.generation.server.clone();
@@ -201,7 +201,7 @@ impl Parent<'_> {
         let failed = self.children.of(number).find_map(|record| record.hand_over(&files).err());
         if let Some(error) = failed {
             server.say(&format!("a child does not take the logs ({error}): a restart follows"));
-            self.want_restart(Order::Drain, Load::Logs);
+            self.want_restart(Order::Drain, Reload::Logs);
         }
     }
 

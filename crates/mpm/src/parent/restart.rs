@@ -6,7 +6,7 @@ use super::state::child_pool::ChildPool;
 use super::state::child_pool::idle_maintenance::SpawnRate;
 use super::state::children::{ChildRecord, STOP_PATIENCE_MS};
 use super::state::{Parent, Starting, Wanted};
-use crate::generation::{Failure, Generation, Load};
+use crate::generation::{Failure, Generation, Reload};
 use runtime::clock;
 use runtime::process::{self, Order};
 use server::MpmMessage;
@@ -21,14 +21,14 @@ const DRAINING_PATIENCE_MS: u64 = 1000;
 
 impl Parent<'_> {
     /// A signal asks for a restart. Of two the harder one counts.
-    pub(crate) fn want_restart(&mut self, order: Order, load: Load) {
+    pub(crate) fn want_restart(&mut self, order: Order, reload: Reload) {
         let latest_ms = clock::monotonic_ms() + DRAINING_PATIENCE_MS;
-        let wanted = self.wanted.get_or_insert(Wanted { order, load, latest_ms });
+        let wanted = self.wanted.get_or_insert(Wanted { order, reload, latest_ms });
         if order == Order::Stop {
             wanted.order = order;
         }
-        if load == Load::Configuration {
-            wanted.load = load;
+        if reload == Reload::Configuration {
+            wanted.reload = reload;
             self.reports.restarts();
         }
     }
@@ -94,13 +94,13 @@ impl Parent<'_> {
         self.wanted = None;
         match wanted.order {
             // Children that run as another user cannot open root's logs: new ones inherit them.
-            Order::Drain if wanted.load == Load::Logs => {
+            Order::Drain if wanted.reload == Reload::Logs => {
                 self.current.generation.server.say("SIGUSR2 received.  Opening the logs again");
             }
             Order::Drain => self.tell(MpmMessage::GracefulRestart),
             _ => self.tell(MpmMessage::Restart),
         }
-        let loaded = (self.loader)(wanted.load).map_err(Failure::from);
+        let loaded = (self.loader)(wanted.reload).map_err(Failure::from);
         let kept = &self.current.generation.listeners;
         match loaded.and_then(|server| Generation::new(server, next, kept)) {
             Ok(mut generation) => {

@@ -2,7 +2,7 @@
 
 use crate::httpd::options::Options;
 use crate::problem::Problem;
-use mpm::{HeapFiller, Load};
+use mpm::{HeapFiller, Reload};
 use runtime::ServiceManager;
 use runtime::daemon::{self, Report, Side};
 use runtime::signals::Signals;
@@ -94,8 +94,8 @@ fn run(
         first.warn(warning.id_again, &warning.text_again);
     }
     let present = RefCell::new(configured);
-    let loader = |load: Load| -> Result<Server, String> {
-        if load == Load::Logs {
+    let loader = |reload: Reload| -> Result<Server, String> {
+        if reload == Reload::Logs {
             let server = present.borrow().open(manner.is_alone)?;
             if is_background {
                 show_errors_in_log(&present.borrow());

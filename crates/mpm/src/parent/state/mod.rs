@@ -11,7 +11,7 @@ pub(crate) mod pid_file;
 pub(crate) mod script_managers;
 pub(crate) mod service_manager;
 
-use crate::generation::{Load, Loader};
+use crate::generation::{Loader, Reload};
 use auto_size::AutoSize;
 use child_pool::ChildPool;
 use children::Children;
@@ -73,7 +73,7 @@ pub(crate) struct Starting {
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) order: Order,
-    pub(crate) load: Load,
+    pub(crate) reload: Reload,
     pub(crate) latest_ms: u64,
 }
 
