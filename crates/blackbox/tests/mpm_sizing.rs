@@ -357,7 +357,7 @@ fn a_kill_for_want_of_memory_is_told_and_makes_workers_fewer(mpm: Mpm) {
     wait_for("a line about it", 10, || {
         server
             .error_text()
-            .contains("killed a child for want of memory: MaxRequestWorkers auto is at")
+            .contains("killed a child because memory ran out: MaxRequestWorkers auto is at")
     });
     assert_eq!(group.kills(), 1);
     assert_eq!(server.get("/a.txt").status, 200);
@@ -368,7 +368,7 @@ fn a_kill_for_want_of_memory_is_told_and_makes_workers_fewer(mpm: Mpm) {
         let children = server.children();
         !children.is_empty() && !children.contains(&victim)
     });
-    let told = server.error_text().matches("for want of memory").count();
+    let told = server.error_text().matches("because memory ran out").count();
     assert_eq!((told, server.get("/a.txt").status), (1, 200), "{}", server.error_text());
 }
 
@@ -384,7 +384,7 @@ fn strange_numbers_of_the_system_do_no_harm(mpm: Mpm) {
         return outside::not_run(&test, "nobody may mount anything here");
     }
     let scratch = Scratch::new();
-    let tells_nothing = "the system does not tell how much memory there is";
+    let tells_nothing = "the system does not report how much memory there is";
     let text = |total: &str, free: &str| format!("MemTotal: {total} kB\nMemAvailable: {free} kB\n");
     for (text, wanted) in [
         (String::new(), tells_nothing),

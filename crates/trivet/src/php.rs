@@ -31,7 +31,7 @@ pub(crate) fn parse(value: &str) -> Result<Option<Runner>, Problem> {
         "off" => Ok(None),
         "cgi" => php_cgi().map(Some).ok_or_else(|| {
             let text =
-                "--php cgi finds no php-cgi in PATH: install it (Debian: apt install php-cgi)";
+                "--php cgi: there is no php-cgi in PATH; install it (Debian: apt install php-cgi)";
             Problem::Failed(text.into())
         }),
         "auto" => {
@@ -45,8 +45,8 @@ pub(crate) fn parse(value: &str) -> Result<Option<Runner>, Problem> {
 /// Nothing was found that runs scripts.
 fn nobody() -> Runner {
     let shown = format!(
-        "PHP scripts are answered 503: there is neither a running PHP-FPM in {} nor a php-cgi in \
-         PATH (Debian: apt install php-fpm, or php-cgi).",
+        "PHP scripts are answered with 503: there is neither a running PHP-FPM in {} nor a \
+         php-cgi in PATH (Debian: apt install php-fpm, or php-cgi).",
         FOLDERS.join(", ")
     );
     Runner { php: None, shown }
@@ -57,7 +57,7 @@ fn php_cgi() -> Option<Runner> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(PROGRAMS.map(PathBuf::from));
     let program = find_program(folders)?;
-    let shown = format!("PHP scripts are run by {program}, of which Trivet keeps processes.");
+    let shown = format!("PHP scripts are run by {program}, in processes that Trivet keeps.");
     Some(Runner { php: Some(Php::Program(program)), shown })
 }
 
@@ -101,7 +101,7 @@ fn named(value: &str) -> Result<Runner, Problem> {
         return Ok(of_fpm(format!("proxy:fcgi://{value}"), value));
     }
     Err(Problem::Usage(format!(
-        "--php {value} is not known: write auto, cgi, off, unix:/PATH/OF.sock or \
+        "--php {value} is unknown: write auto, cgi, off, unix:/PATH/OF.sock or \
          HOST:PORT"
     )))
 }

@@ -76,11 +76,11 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
     serve.php = php.as_ref().and_then(|runner: &php::Runner| runner.php.clone());
     if let Some(file) = &mut serve.file {
         if php.is_some() {
-            let text = "--config says how scripts are run: leave --php out, or the file";
+            let text = "--php and --config exclude each other: the file says how scripts are run";
             return Err(Problem::Usage(text.into()));
         }
         if folder.is_some() {
-            let text = "--config names what is served: leave the folder out, or the file";
+            let text = "a folder and --config exclude each other: the file says what is served";
             return Err(Problem::Usage(text.into()));
         }
         *file = file.canonicalize().map_err(|error| file_problem(file, &error))?;
@@ -145,7 +145,7 @@ fn help_topic(mut parser: lexopt::Parser) -> Result<Option<String>, Problem> {
 fn folder_problem(folder: &std::path::Path, error: &std::io::Error) -> Problem {
     let advice = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such folder".into(),
-        std::io::ErrorKind::PermissionDenied => "you may not enter it".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
         _ => os_error::text(error),
     };
     Problem::Failed(format!("cannot serve {}: {advice}", folder.display()))
@@ -165,7 +165,7 @@ fn parse_listen(text: &str) -> Result<SocketAddr, Problem> {
     };
     full.parse().map_err(|_| {
         Problem::Usage(format!(
-            "--listen {text} is no address: write 127.0.0.1:8080, [::1]:8080 or a port"
+            "--listen {text} is not an address: write 127.0.0.1:8080, [::1]:8080 or a port"
         ))
     })
 }
@@ -173,7 +173,7 @@ fn parse_listen(text: &str) -> Result<SocketAddr, Problem> {
 fn parse_mpm(name: &str) -> Result<MpmKind, Problem> {
     MpmKind::parse(name).ok_or_else(|| {
         let known: Vec<&str> = MpmKind::names().collect();
-        Problem::Usage(format!("--mpm {name} is not known; there is: {}", known.join(", ")))
+        Problem::Usage(format!("--mpm {name} is unknown; choose one of: {}", known.join(", ")))
     })
 }
 

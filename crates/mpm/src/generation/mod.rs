@@ -76,8 +76,8 @@ impl Generation {
         if number == 0 {
             for address in listeners.unwanted() {
                 server.advise(&format!(
-                    "the service manager has passed a socket that listens at {address}, which no \
-                     Listen directive names: nobody answers there"
+                    "the service manager passed a socket that listens on {address}, which no \
+                     Listen directive names: connections to it are not answered"
                 ));
             }
         }

@@ -64,7 +64,7 @@ impl Parent<'_> {
             starting.lost += 1;
             if starting.lost > starting.child_pool.target() {
                 starting.failed =
-                    Some(format!("its children die as soon as they serve ({ending})"));
+                    Some(format!("its children die as soon as they are ready ({ending})"));
             }
         }
         self.note_crash(record, ending, served);

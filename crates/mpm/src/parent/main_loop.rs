@@ -58,8 +58,8 @@ pub fn run(
     let ServiceManager { notifier, sockets, unfit } = manager;
     if unfit > 0 {
         first.advise(&format!(
-            "the service manager has passed {unfit} descriptors that are no TCP sockets that \
-             listen: they are closed"
+            "the service manager passed {unfit} descriptors that are not listening TCP sockets: \
+             they were closed"
         ));
     }
     let first = Arc::new(Generation::new(first, 0, &Listeners::passed(sockets))?);
@@ -200,7 +200,9 @@ impl Parent<'_> {
         let number = self.current.number();
         let failed = self.children.of(number).find_map(|record| record.hand_over(&files).err());
         if let Some(error) = failed {
-            server.say(&format!("a child does not take the logs ({error}): a restart follows"));
+            server.say(&format!(
+                "a child could not take over the reopened logs ({error}): restarting"
+            ));
             self.want_restart(Order::Drain, Reload::Logs);
         }
     }

@@ -62,8 +62,8 @@ impl Parent<'_> {
             (Err(error), Some(_)) if !self.auto_size.is_blind => {
                 self.auto_size.is_blind = true;
                 self.current.generation.server.say(&format!(
-                    "cannot read what memory children have alone ({error}): MaxRequestWorkers auto \
-                     goes by their counters in /proc/PID/statm"
+                    "cannot read the private memory of children ({error}): MaxRequestWorkers auto \
+                     relies on their counters in /proc/PID/statm"
                 ));
             }
             _ => {}

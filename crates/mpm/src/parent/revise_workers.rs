@@ -56,7 +56,7 @@ impl Parent<'_> {
         if let Some(bound) = self.auto_size.see_kill(clock::monotonic_ms()) {
             self.share_out();
             self.current.generation.server.advise(&format!(
-                "the kernel has killed a child for want of memory: MaxRequestWorkers auto is at \
+                "the kernel killed a child because memory ran out: MaxRequestWorkers auto is at \
                  most {bound} for a minute"
             ));
         }
@@ -98,8 +98,8 @@ impl Parent<'_> {
         let generation = &self.current.generation;
         let workers = generation.layout.revised.unwrap_or(0);
         generation.server.say(&format!(
-            "MaxRequestWorkers auto: {workers} for good, since the system does not tell how much \
-             memory there is"
+            "MaxRequestWorkers auto: stays at {workers}, because the system does not report how \
+             much memory there is"
         ));
     }
 }

@@ -81,8 +81,8 @@ impl Capacity {
     pub(super) fn complain_of_scripts(&mut self, server: &Server, most: usize) {
         if is_due(&mut self.scripts_told_ms) {
             server.advise(&format!(
-                "{most} CGI scripts run, and others have waited too long or are too many: requests \
-                 are answered 503 (CGIMaxProcesses sets how many may run)"
+                "{most} CGI scripts are running, and others have waited too long or are too many: \
+                 requests are answered with 503 (CGIMaxProcesses sets how many may run)"
             ));
         }
     }

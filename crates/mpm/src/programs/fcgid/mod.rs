@@ -242,8 +242,8 @@ impl<'a> Kept<'a> {
         // The one that is gone was one of them.
         if let Some(most) = room.see_kill(self.processes.len() + 1, clock::monotonic_ms()) {
             self.server.advise(&format!(
-                "the kernel has killed a FastCGI process for want of memory: there are at most \
-                 {most} for a minute"
+                "the kernel killed a FastCGI process because memory ran out: at most {most} are \
+                 kept for a minute"
             ));
         }
     }
