@@ -38,9 +38,13 @@ impl Parent<'_> {
         let mut served = record.has_served;
         if let Some(child_pool) = self.child_pool(record.generation) {
             let board = &child_pool.generation.board;
+            // It may have become ready since the parent looked: its row tells, until it is reset
+            // for the next child of this slot.
             served |= shows_service(board, record.slot);
             board.process(record.slot).inspect(|row| row.reset());
         }
+        // Only a child that was told to, or has done enough, ends with this code; one that never
+        // served and says so must not be replaced at once, or it would be for ever.
         let ended_well = ending == Ending::Exit(exit_code::OK);
         if record.is_leaving || (ended_well && served) {
             return;

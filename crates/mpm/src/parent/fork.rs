@@ -17,11 +17,17 @@ impl Parent<'_> {
         let is_quiet = !self.telling.is_allowed(now_ms);
         let (own_logs, logs) = Channel::pair()?;
         let (client, socket) = Self::client_pair(generation)?.unzip();
+        // Whoever reads the board looks at rows up to the highest that was used: the row counts
+        // before its child can write it.
         generation.board.note_used(slot);
+        // Asked for before the fork: a child whose parent is another one by now has lost it before
+        // it could ask to be killed with it.
         let parent = process::id();
         let start = ChildStart { slot, parent, is_quiet, wakeup: self.wakeup.clone(), logs };
         match process::fork()? {
             process::Fork::Child => {
+                // First of all what only the parent may hold: a listening socket or a pipe of a log
+                // that stays open in a child keeps a port bound and a program waiting.
                 self.leave_to_parent(generation);
                 generation.become_client(client);
                 drop((own_logs, socket));

@@ -116,11 +116,15 @@ impl Parent<'_> {
     fn turn(&mut self) -> Result<(), String> {
         self.sleep(self.tick());
         self.handle_signals();
+        // Before the dead are buried: a child that became ready and died since the last turn counts
+        // as one that has served, and is no reason to give a restart up.
         self.see_who_serves();
         self.reap();
         if self.stop.is_some() {
             return Ok(());
         }
+        // A generation may take over now. What follows then looks at the one that serves, and
+        // starts its children last: sizes and targets are settled by then.
         self.advance().inspect_err(|_| self.end_all())?;
         self.revise_workers();
         self.maintain();

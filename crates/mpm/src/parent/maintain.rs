@@ -75,6 +75,7 @@ impl Parent<'_> {
             let now_ms = clock::monotonic_ms();
             let (serving, starting) =
                 (self.children.serving(number), self.children.starting(number));
+            // Asked before each of them: the first of many may show that none can start.
             if !self.crashes.may_start(now_ms, serving, starting) {
                 return;
             }
@@ -148,6 +149,7 @@ impl Parent<'_> {
                 continue;
             }
             counts.active += 1;
+            // The row of a child that starts may still be that of the one before it.
             counts.idle += match record.has_served {
                 true => generation.board.free_slots(record.slot),
                 false => layout.slots,

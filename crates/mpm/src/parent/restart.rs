@@ -113,6 +113,8 @@ impl Parent<'_> {
 
     /// All new children serve: the old ones may go.
     fn switch(&mut self, starting: Starting) {
+        // From here on the new generation is the one that serves. Its children do already, so that
+        // no connection finds nobody while the old ones are told to go.
         let before = std::mem::replace(&mut self.current, starting.child_pool);
         self.history_of_other(before.number(), before.generation.board.clone(), starting.order);
         self.keep_script_manager_of(&before.generation);
@@ -121,6 +123,8 @@ impl Parent<'_> {
         if let Err(message) = self.write_pid_file() {
             self.complain(100, &message);
         }
+        // GracefulShutdownTimeout is that of the new configuration, which an administrator may have
+        // changed to get rid of the old children.
         let patience_ms = match starting.order {
             Order::Drain => self.graceful_patience_ms(),
             _ => STOP_PATIENCE_MS,

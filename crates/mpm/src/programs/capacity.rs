@@ -34,7 +34,7 @@ pub(super) struct ManagerUsage {
     pub(super) descriptors: ClientUsage,
 }
 
-/// What is left.
+/// What the manager can take on beside what it has.
 pub(super) struct Capacity {
     /// Descriptors that the manager has when it does nothing, but for the sockets.
     base: usize,
@@ -53,7 +53,7 @@ impl Capacity {
         }
     }
 
-    /// Whether there is room for one more order of one of `clerks` processes.
+    /// Whether there is room for one more order of one of `clients` processes.
     pub(super) fn is_there(&self, usage: &ManagerUsage, clients: usize) -> bool {
         // It may be changed while the manager runs (prlimit).
         let limit = usize::try_from(process::descriptor_limit()).unwrap_or(usize::MAX);
@@ -98,8 +98,8 @@ fn is_due(told_ms: &mut Option<u64>) -> bool {
     true
 }
 
-/// Whether one of `clerks` may have more. The last quarter is for those who have less than an equal
-/// share, so that nobody is turned away as long as there is plenty.
+/// Whether one of `clients` may have more. The last quarter is for those who have less than an
+/// equal share, so that nobody is turned away as long as there is plenty.
 pub(super) fn is_fair(most: usize, ClientUsage { all, own }: ClientUsage, clients: usize) -> bool {
     all < most && (all < most - most / 4 || own < most / clients.max(1))
 }

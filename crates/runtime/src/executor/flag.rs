@@ -25,6 +25,8 @@ impl Flag {
 
     /// Raise it for good.
     pub fn raise(&self) {
+        // Before the lock is taken: whoever adds a waker looks again after that, and either sees
+        // the flag or is in the list that is drained here.
         self.shared.raised.store(true, Ordering::Release);
         let mut wakers = self.shared.wakers.lock().unwrap_or_else(PoisonError::into_inner);
         for waker in wakers.drain(..) {

@@ -91,6 +91,7 @@ impl TimerQueue {
         while let Some(waker) = self.take_due(now_ns) {
             waker.wake();
         }
+        // It has rung, and is set for nothing. Whoever was woken adds its next moment after this.
         self.set_for_ns.store(u64::MAX, Relaxed);
         let first = self.lock().first_key_value().map(|(key, _)| key.0);
         first.inspect(|first_ns| self.set(*first_ns));

@@ -118,6 +118,8 @@ impl ChildRecord {
         if order == Order::Drain {
             self.board.process(self.slot).inspect(|row| row.tell_to_drain());
         }
+        // The row is told first: a thread that is busy looks there between two requests, and its
+        // process may hear of the signal later.
         process::order(self.pid, order);
         let before_ms = if self.is_leaving { self.deadline_ms } else { u64::MAX };
         self.deadline_ms = before_ms.min(now_ms.saturating_add(wait_ms));
