@@ -62,8 +62,6 @@ impl Child {
         // Each thread watches duplicates. The inherited sockets would stay open while the child
         // drains, and clients would connect to a port that nobody accepts from.
         self.generation.listeners.close_in_child();
-        // That of the start is not needed any more.
-        process::let_go_of_code();
         self.show(ProcessState::Serving);
     }
 

@@ -102,7 +102,6 @@ impl Parent<'_> {
         if self.stop.is_none() {
             started(&self.report());
             self.announce();
-            process::let_go_of_code();
             self.report_to_manager();
         }
         while self.stop.is_none() {

@@ -8,7 +8,7 @@ use super::state::children::{ChildRecord, STOP_PATIENCE_MS};
 use super::state::{Parent, Starting, Wanted};
 use crate::generation::{Failure, Generation, Reload};
 use runtime::clock;
-use runtime::process::{self, Order};
+use runtime::process::Order;
 use server::MpmMessage;
 use std::sync::Arc;
 
@@ -138,8 +138,6 @@ impl Parent<'_> {
                 .order(Order::Stop, now_ms, STOP_PATIENCE_MS, |record| record.generation == old[0]);
         }
         self.announce();
-        // Reading a configuration takes much of it.
-        process::let_go_of_code();
     }
 
     /// A new child could not start: the old generation goes on, which nobody has told to go.

@@ -9,8 +9,8 @@ pub mod signals;
 
 pub use crate::sys::{
     Fork, User, cpu_ns, ended, ended_cpu_us, exit_now, fork, give_back_large_pieces, group_by_id,
-    group_by_name, groups_of, grow_heap, heap_bytes_in_use, let_go_of_code, merge_small_pieces,
-    shrink_heap, user_by_id, user_by_name, was_killed,
+    group_by_name, groups_of, grow_heap, heap_bytes_in_use, merge_small_pieces, shrink_heap,
+    user_by_id, user_by_name, was_killed,
 };
 use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::process::{

@@ -1,6 +1,5 @@
 //! The system calls that have no safe wrapper elsewhere: all `unsafe` of this crate is here.
 
-mod code;
 mod either;
 mod heap;
 mod local_time;
@@ -9,7 +8,6 @@ mod program;
 mod stack;
 mod usage;
 
-pub use code::let_go_of_code;
 pub(crate) use either::Either;
 pub use heap::{
     give_back_large_pieces, grow_heap, heap_bytes_in_use, merge_small_pieces, shrink_heap,
