@@ -128,6 +128,11 @@ impl Exchange {
         Header::new(Kind::STDIN, REQUEST_ID, 0).encode()
     }
 
+    /// Whether all of the request was handed over, or is with what it began with.
+    pub const fn is_stdin_ended(&self) -> bool {
+        !matches!(self.stdin, Stdin::Open)
+    }
+
     /// What to send to give the request up. The application may go on nevertheless (php-fpm does),
     /// so the connection is not used again.
     pub fn abort(&mut self) -> [u8; HEADER_BYTES] {

@@ -86,6 +86,6 @@ pub mod values;
 
 pub use client::{Event, Exchange, Fault, Step};
 pub use fuzz::{fuzz_params, fuzz_records, fuzz_script_head};
-pub use params::{DoesNotFit, MalformedPairs, Pairs, Params, write_pair};
+pub use params::{DoesNotFit, MalformedPairs, Opening, Pairs, Params, write_pair};
 pub use script_fault::ScriptFault;
 pub use script_head::{Complete, Field, Redirect, ScriptHead, ScriptHeadParser, StatusLine};

@@ -131,6 +131,31 @@ impl Params {
         self.bytes.extend_from_slice(&Header::new(Kind::PARAMS, REQUEST_ID, 0).encode());
         (self.bytes, Exchange::new(self.keep_conn))
     }
+
+    /// The same; a request without a body is complete with it, the end of the body included.
+    pub fn opening(self, has_body: bool) -> Opening {
+        let (mut bytes, mut exchange) = self.finish();
+        if !has_body {
+            bytes.extend_from_slice(&exchange.end_stdin());
+        }
+        Opening { bytes, exchange }
+    }
+}
+
+/// The beginning of a request as it is sent, and what is to follow on the connection that it is
+/// sent on.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// What is sent.
+    pub bytes: Vec<u8>,
+    /// What follows; on another connection a copy of it.
+    pub exchange: Exchange,
+}
+
+impl AsRef<[u8]> for Opening {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// The length of a name or value, as it stands before them. No record holds 2^31 bytes.

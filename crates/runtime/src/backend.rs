@@ -169,6 +169,13 @@ impl Kept {
         self.backend.socket.try_io(Interest::READABLE, look).is_err()
     }
 
+    /// Send what the socket takes of `bytes` at once; how much that was. What is wrong with the
+    /// connection is told to whoever goes on with it.
+    pub fn send_now(&self, bytes: &[u8]) -> usize {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        retry_on_intr(|| send(self.backend.socket.get_ref(), bytes, flags)).unwrap_or(0)
+    }
+
     /// Use it again, on this thread.
     ///
     /// # Errors

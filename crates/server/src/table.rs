@@ -2,7 +2,7 @@
 //! environment variables, notes and fields.
 
 use crate::log::access::Fields;
-use fastcgi::Pairs;
+use fastcgi::{Opening, Pairs};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct Table {
 /// The request to an application, and where in its bytes the variables lie.
 #[derive(Clone, Debug)]
 struct Sent {
-    request: Arc<(Vec<u8>, fastcgi::Exchange)>,
+    request: Arc<Opening>,
     pairs: Range<usize>,
     /// Where those end that were set for the request, and are not told to every script.
     set_end: usize,
@@ -27,7 +27,7 @@ struct Sent {
 
 impl Sent {
     fn pairs(&self, end: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let pairs = self.request.0.get(self.pairs.start..end).unwrap_or_default();
+        let pairs = self.request.bytes.get(self.pairs.start..end).unwrap_or_default();
         Pairs::new(pairs).flatten()
     }
 
@@ -52,11 +52,7 @@ impl Eq for Table {}
 
 impl Table {
     /// The variables that `request` has at `pairs`, of which so many bytes are what was set for it.
-    pub(crate) fn of_sent(
-        request: Arc<(Vec<u8>, fastcgi::Exchange)>,
-        pairs: Range<usize>,
-        set_bytes: usize,
-    ) -> Self {
+    pub(crate) fn of_sent(request: Arc<Opening>, pairs: Range<usize>, set_bytes: usize) -> Self {
         let set_end = pairs.start + set_bytes;
         Self { sent: Some(Sent { request, pairs, set_end }), rows: Vec::new() }
     }
@@ -155,7 +151,7 @@ mod tests {
             params.add(name.as_bytes(), value.as_bytes()).unwrap();
         }
         let pairs = params.in_one_record().unwrap();
-        let mut table = Table::of_sent(Arc::new(params.finish()), pairs, 4);
+        let mut table = Table::of_sent(Arc::new(params.opening(true)), pairs, 4);
         assert!(table.is_set("a") && !table.is_set("long") && table.has("long"));
         assert_eq!((table.get("b"), table.get("C")), (Some(&b""[..]), None));
         assert_eq!(table.get("long").map(<[u8]>::len), Some(200));

@@ -7,12 +7,9 @@
 use super::environment::{self, Rules, Told};
 use crate::request_context::RequestContext;
 use crate::table::Table;
-use fastcgi::{Exchange, Params};
+use fastcgi::{Opening, Params};
 use std::net::SocketAddr;
 use std::sync::Arc;
-
-/// What is sent first, and what it makes of the answer.
-pub(crate) type Sent = Arc<(Vec<u8>, Exchange)>;
 
 /// A request with more fields is none of those that are worth it.
 const FIELDS_MAX: usize = 40;
@@ -69,7 +66,8 @@ impl Template {
         &self,
         request: &RequestContext<'_>,
         rules: Rules,
-    ) -> Option<(Sent, Table)> {
+        has_body: bool,
+    ) -> Option<(Arc<Opening>, Table)> {
         let known = self.own_bytes + self.server.len() + self.script.len();
         let room = known + request.received().head_bytes() + ROOM_BYTES;
         let mut params = Params::from_template(&self.own, Vec::with_capacity(room));
@@ -81,7 +79,7 @@ impl Template {
         let Encoder { mut params, fits: true } = told else { return None };
         params.add_pairs(&self.script).ok()?;
         let pairs = params.in_one_record()?;
-        let sent = Arc::new(params.finish());
+        let sent = Arc::new(params.opening(has_body));
         Some((sent.clone(), Table::of_sent(sent, pairs, self.own_bytes)))
     }
 }

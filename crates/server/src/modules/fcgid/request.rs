@@ -8,7 +8,7 @@ use crate::request_context::RequestContext;
 use crate::script::body::Body;
 use crate::script::environment::environment;
 use crate::table::Table;
-use fastcgi::{Exchange, Params};
+use fastcgi::{Opening, Params};
 use message::BodyLength;
 use runtime::programs::{Command, ProcessClass};
 use std::ffi::CString;
@@ -19,7 +19,7 @@ const HOP_BY_HOP: [&str; 5] =
     ["HTTP_KEEP_ALIVE", "HTTP_TE", "HTTP_TRAILER", "HTTP_TRANSFER_ENCODING", "HTTP_UPGRADE"];
 
 /// What is sent first, and what it makes of the answer.
-pub(super) fn head(request: &mut RequestContext<'_>, body: &Body) -> Arc<(Vec<u8>, Exchange)> {
+pub(super) fn head(request: &mut RequestContext<'_>, body: &Body) -> Arc<Opening> {
     let settings = request.settings.clone();
     let mut env = environment(request, settings.core.variables());
     // Debian's mod_fcgid has read the body by now, and says its length even if there is none.
@@ -68,7 +68,7 @@ fn fix_path_info(env: &mut Table) {
 
 /// Variables as records, with names that a shell can use (ap_create_environment). What is too long
 /// is left out.
-fn encode(request: &RequestContext<'_>, env: &Table) -> (Vec<u8>, Exchange) {
+fn encode(request: &RequestContext<'_>, env: &Table) -> Opening {
     let mut params = Params::new(false);
     for (name, value) in env.iter() {
         let letter = |(nth, byte): (usize, u8)| match byte {
@@ -82,7 +82,7 @@ fn encode(request: &RequestContext<'_>, env: &Table) -> (Vec<u8>, Exchange) {
             request.log(Level::Warn, NAME, None, &text);
         }
     }
-    params.finish()
+    params.opening(true)
 }
 
 /// The process that a script needs: of the wrapper, or of the script itself if that is a program.

@@ -9,6 +9,7 @@ use crate::accounting::Waits;
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::input_filter;
+use crate::large_future::boxed;
 use crate::log::level::Level;
 use crate::modules::proxy;
 use crate::modules::proxy::Worker;
@@ -17,11 +18,11 @@ use crate::request_context::{Purpose, RequestContext};
 use crate::response::Response;
 use crate::script::body::Body;
 use crate::script::environment::{environment, tell_body_length};
-use crate::script::template::{Sent, Template};
+use crate::script::template::Template;
 use crate::table::Table;
 use crate::waiting::{NowOrLater, Waiting};
 use config::args;
-use fastcgi::{Params, ScriptHead};
+use fastcgi::{Opening, Params, ScriptHead};
 use message::{BodyLength, Method, Status};
 use runtime::backend::Address;
 use runtime::clock;
@@ -29,7 +30,7 @@ use runtime::file::Errno;
 use scoreboard::Cause;
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::fastcgi::{Destination, Lease, Options};
+use upstream::fastcgi::{Destination, Lease, Opening as LeaseOpening, Options};
 
 /// The request.
 #[derive(Clone, Debug)]
@@ -82,7 +83,11 @@ impl Work {
     pub(crate) async fn of(request: &RequestContext<'_>) -> Result<Self, Stop> {
         let unpacker = input_filter::of(request).filter(|_| !request.is_error_document);
         let unpacked = unpacker.as_ref().map(|it| it.coding_left().map(<[u8]>::to_vec));
-        let body = Body::through(request, unpacker).await.map_err(Failure::from)?;
+        let body = match request.received().incoming {
+            None => Body::None,
+            // Apart: most requests have none, and wait with room for all of this.
+            Some(_) => boxed(|| Body::through(request, unpacker)).await.map_err(Failure::from)?,
+        };
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)
             && matches!(request.method, Some(Method::Get | Method::Head | Method::Options));
@@ -97,6 +102,10 @@ impl Work {
     /// How long the body is.
     pub(crate) fn length(&self) -> u64 {
         self.length
+    }
+
+    fn has_body(&self) -> bool {
+        !matches!(self.body, Body::None)
     }
 
     /// Whether the body is the client's, if there is one, as it says itself.
@@ -240,7 +249,8 @@ impl Job {
                 None => (talk.timeout_ms, Status::GATEWAY_TIMEOUT),
             };
             let to = self.destination(&addresses, talk.timeout_ms);
-            let lease = Lease::of(&pool, request.context.pools(), options, limit_ms).await;
+            let opening = (work.is_safe && may_be_kept).then(|| -> LeaseOpening { head.clone() });
+            let lease = Lease::of(&pool, request.context.pools(), options, limit_ms, opening).await;
             let lease = lease.map_err(|full| unsent(Fault::Full(full, status)))?;
             let waits = (waits, may_be_kept);
             let relay = Relay::start(lease, &to, &head, talk, waits).await;
@@ -299,7 +309,11 @@ impl Job {
     }
 
     /// What is sent first, and what it makes of the answer.
-    fn request(&self, request: &mut RequestContext<'_>, work: &Work) -> Result<Sent, Failure> {
+    fn request(
+        &self,
+        request: &mut RequestContext<'_>,
+        work: &Work,
+    ) -> Result<Arc<Opening>, Failure> {
         if let Some((sent, env)) = self.planned(request, work) {
             request.env = env;
             return Ok(sent);
@@ -307,11 +321,11 @@ impl Job {
         request.env = self.variables(request, work)?;
         let settings = request.settings.clone();
         SETTINGS.of(&settings).fix(request);
-        Ok(Arc::new(encode(request, &request.env)))
+        Ok(Arc::new(encode(request, &request.env, work.has_body())))
     }
 
     /// The same of a request like others, for which most of it is known.
-    fn planned(&self, request: &RequestContext<'_>, work: &Work) -> Option<(Sent, Table)> {
+    fn planned(&self, request: &RequestContext<'_>, work: &Work) -> Option<(Arc<Opening>, Table)> {
         let cached = request.cached_script.as_deref()?;
         let is_usual = self.file.is_none()
             && work.is_as_sent()
@@ -322,11 +336,12 @@ impl Job {
         }
         let rules = request.settings.core.variables();
         match cached.template(request) {
-            Some(template) => template?.request(request, rules),
+            Some(template) => template?.request(request, rules, work.has_body()),
             None => {
                 let all = self.variables(request, work).ok()?;
                 let template = Template::of(request, &all);
-                let made = template.as_ref().and_then(|it| it.request(request, rules))?;
+                let has_body = work.has_body();
+                let made = template.as_ref().and_then(|it| it.request(request, rules, has_body))?;
                 cached.keep_template(template.filter(|_| made.1 == all));
                 Some(made).filter(|made| made.1 == all)
             }
@@ -418,7 +433,7 @@ fn max_forwards(request: &RequestContext<'_>) -> Result<Option<i64>, Failure> {
 }
 
 /// Variables that are too long are left out, with a line in the log, as by httpd.
-fn encode(request: &RequestContext<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
+fn encode(request: &RequestContext<'_>, env: &Table, has_body: bool) -> Opening {
     let mut params = Params::new(true);
     for (name, value) in env.iter() {
         if let Err(too_long) = params.add(name.as_bytes(), value) {
@@ -428,7 +443,7 @@ fn encode(request: &RequestContext<'_>, env: &Table) -> (Vec<u8>, fastcgi::Excha
             request.log(Level::Warn, NAME, id, &text);
         }
     }
-    params.finish()
+    params.opening(has_body)
 }
 
 #[cfg(test)]

@@ -5,15 +5,17 @@ use super::answer::Log;
 pub(crate) use super::fault::Fault;
 use super::tries::Listener;
 use crate::accounting::Waits;
+use crate::large_future::boxed;
 use crate::response::Source;
 use crate::script::body::Body;
 use fastcgi::record::{EndRequest, HEADER_BYTES, ProtocolStatus};
-use fastcgi::{Complete, Event, Exchange, ScriptHead, ScriptHeadParser};
+use fastcgi::{Complete, Event, Exchange, Opening, ScriptHead, ScriptHeadParser};
 use runtime::{Backend, clock};
 use scoreboard::Cause;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
+use std::sync::Arc;
 use std::task::{self, Poll, ready};
 use upstream::fastcgi::{Connected, Destination, Lease, connect};
 
@@ -51,6 +53,8 @@ pub(crate) struct Relay {
     link: Option<(Backend, Option<Lease>)>,
     exchange: Exchange,
     talk: Talk,
+    /// A whole request, which goes out before anything else, until it has.
+    opening: Option<Arc<Opening>>,
     /// What goes out next, and how much of it has.
     out: (Vec<u8>, usize),
     /// Bytes that were sent.
@@ -87,18 +91,22 @@ impl Relay {
     pub(crate) async fn start(
         mut lease: Lease,
         to: &Destination<'_>,
-        head: &(Vec<u8>, Exchange),
+        head: &Arc<Opening>,
         talk: Talk,
         (mut waits, may_be_kept): (Waits, bool),
     ) -> Result<Box<Self>, Fault> {
         let kept = lease.kept().filter(|_| may_be_kept);
         let was_kept = kept.is_some();
         let started_ms = clock::monotonic_ms();
+        let mut sent = 0;
         let Connected { backend, was_absent } = match kept {
-            Some(backend) => Connected { backend, was_absent: false },
+            Some((backend, opened)) => {
+                sent = opened;
+                Connected { backend, was_absent: false }
+            }
             None => {
                 waits.now_for(Some(Cause::BackendConnect));
-                let connected = connect(to, lease.pool()).await?;
+                let connected = boxed(|| connect(to, lease.pool())).await?;
                 lease.connected(&connected.backend);
                 waits.now_for(None);
                 connected
@@ -107,6 +115,7 @@ impl Relay {
         let mut relay = Box::new(Self::new(head, talk, waits));
         relay.link = Some((backend, Some(lease)));
         (relay.started_ms, relay.was_kept) = (started_ms, was_kept);
+        (relay.out.1, relay.sent) = (sent, sent);
         relay.was_absent = was_absent;
         relay.may_be_unread = was_kept;
         relay.heard();
@@ -114,26 +123,26 @@ impl Relay {
     }
 
     /// Begin on a connection that is nobody else's.
-    pub(crate) fn on(
-        backend: Backend,
-        head: &(Vec<u8>, Exchange),
-        talk: Talk,
-        waits: Waits,
-    ) -> Self {
+    pub(crate) fn on(backend: Backend, head: &Arc<Opening>, talk: Talk, waits: Waits) -> Self {
         let mut relay = Self::new(head, talk, waits);
         relay.link = Some((backend, None));
         relay.heard();
         relay
     }
 
-    fn new(head: &(Vec<u8>, Exchange), talk: Talk, waits: Waits) -> Self {
-        // With room for what ends the body.
-        let mut bytes = Vec::with_capacity(head.0.len() + HEADER_BYTES);
-        bytes.extend_from_slice(&head.0);
+    fn new(head: &Arc<Opening>, talk: Talk, waits: Waits) -> Self {
+        let is_body_out = head.exchange.is_stdin_ended();
+        let mut bytes = Vec::new();
+        if !is_body_out {
+            // The body goes out with it, and what ends that.
+            bytes.reserve(head.bytes.len() + HEADER_BYTES);
+            bytes.extend_from_slice(&head.bytes);
+        }
         Self {
             link: None,
-            exchange: head.1.clone(),
-            is_body_out: false,
+            exchange: head.exchange.clone(),
+            opening: is_body_out.then(|| head.clone()),
+            is_body_out,
             is_deaf: false,
             is_ended: false,
             started_ms: clock::monotonic_ms(),
@@ -282,9 +291,14 @@ impl Relay {
     fn poll_send(&mut self, task: &mut task::Context<'_>) -> Result<bool, Fault> {
         loop {
             let is_for_client = self.fill_out()?;
-            while self.out.1 < self.out.0.len() && !self.is_deaf {
+            while !self.is_deaf {
+                let bytes = self.opening.as_ref().map_or(&self.out.0, |opening| &opening.bytes);
+                let rest = bytes.get(self.out.1..).unwrap_or_default();
+                if rest.is_empty() {
+                    break;
+                }
                 let Some((backend, _)) = &mut self.link else { return Ok(false) };
-                match backend.poll_write(task, &self.out.0[self.out.1..]) {
+                match backend.poll_write(task, rest) {
                     Poll::Ready(Ok(length)) if length > 0 => {
                         self.out.1 += length;
                         self.sent += length;
@@ -295,6 +309,7 @@ impl Relay {
                     Poll::Pending => return Ok(false),
                 }
             }
+            self.opening = None;
             self.out.0.clear();
             self.out.1 = 0;
             if is_for_client || self.is_body_out || self.is_deaf {
@@ -410,7 +425,7 @@ impl Relay {
     /// The answer has ended, and what came with its end was read: another request may have the
     /// connection, if nothing of this one is left on it.
     fn let_go(&mut self) {
-        let is_sent = self.out.0.is_empty() && !self.is_deaf;
+        let is_sent = self.opening.is_none() && self.out.0.is_empty() && !self.is_deaf;
         if let Some((backend, Some(lease))) = self.link.take()
             && is_sent
             && self.exchange.may_reuse()

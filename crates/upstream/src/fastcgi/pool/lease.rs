@@ -10,6 +10,10 @@ use runtime::{Backend, clock};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{self, Poll};
+use std::thread;
+
+/// What a request begins with that may be asked again.
+pub type Opening = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// The right of one request to one connection. It ends with this value, which the connection may
 /// outlive.
@@ -19,6 +23,8 @@ pub struct Lease {
     /// Its descriptor counts as that of a file does: fewer clients are let in.
     held: Option<HeldDescriptors>,
     kept: Option<Kept>,
+    /// Bytes of the opening that were sent on the connection that was kept.
+    sent: usize,
     /// When the connection was made, while nothing has come on it.
     fresh: Option<Epoch>,
 }
@@ -33,7 +39,8 @@ pub struct Full {
 }
 
 impl Lease {
-    /// Wait until it is our turn.
+    /// Wait until it is our turn. A request that has to wait and gives its `opening` finds that
+    /// sent on the connection that it is handed.
     ///
     /// # Errors
     /// When it is not within `limit_ms`.
@@ -42,8 +49,9 @@ impl Lease {
         watch: &Watch,
         options: Options,
         limit_ms: u64,
+        opening: Option<Opening>,
     ) -> Result<Self, Full> {
-        let granted = match pool.enter(options, limit_ms) {
+        let granted = match pool.enter(options, limit_ms, opening) {
             Ok(granted) => granted,
             Err(ticket) => {
                 watch.start();
@@ -51,18 +59,19 @@ impl Lease {
                 poll_fn(|task| waiting.poll(task)).await
             }
         };
-        let (kept, fresh) = match granted {
-            Granted::Kept(kept) => (Some(kept), None),
+        let (kept, sent, fresh) = match granted {
+            Granted::Kept(kept, sent) => (Some(kept), sent, None),
             Granted::New(made) => {
                 // Others have to be told when it is young no more: they may keep its child.
                 watch.start();
-                (None, Some(made))
+                (None, 0, Some(made))
             }
             Granted::Nothing => {
                 return Err(Full { waited_ms: limit_ms, crowd: pool.crowd_of(limit_ms, true) });
             }
         };
-        Ok(Self { pool: pool.clone(), watch: watch.clone(), held: Some(watch.hold()), kept, fresh })
+        let (pool, watch, held) = (pool.clone(), watch.clone(), Some(watch.hold()));
+        Ok(Self { pool, watch, held, kept, sent, fresh })
     }
 
     /// The pool that it is of.
@@ -70,9 +79,10 @@ impl Lease {
         &self.pool
     }
 
-    /// The connection that was kept, if there is one and it still is one.
-    pub fn kept(&mut self) -> Option<Backend> {
-        self.kept.take().and_then(|kept| kept.wake().ok())
+    /// The connection that was kept, if there is one and it still is one, and how many bytes of the
+    /// opening were sent on it.
+    pub fn kept(&mut self) -> Option<(Backend, usize)> {
+        self.kept.take().and_then(|kept| Some((kept.wake().ok()?, self.sent)))
     }
 
     /// A new connection is used: find out who is at its other end, unless that is known.
@@ -137,7 +147,12 @@ impl Drop for Lease {
 
 impl Pool {
     /// A request wants a connection: it may have one, perhaps one that is kept, or gets a ticket.
-    fn enter(&self, options: Options, limit_ms: u64) -> Result<Granted, u64> {
+    fn enter(
+        &self,
+        options: Options,
+        limit_ms: u64,
+        opening: Option<Opening>,
+    ) -> Result<Granted, u64> {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
@@ -147,7 +162,7 @@ impl Pool {
         let result = if may_enter {
             state.busy -= 1; // it is counted with the others
             let kept = state.take_idle(now_ms);
-            Ok(state.grant(kept, now_ms))
+            Ok(state.grant(kept, 0, now_ms))
         } else {
             state.busy -= 1;
             state.known.full_since_ms.get_or_insert(now_ms);
@@ -157,6 +172,7 @@ impl Pool {
                 ticket,
                 waker,
                 until_ms: now_ms.saturating_add(limit_ms),
+                opening: opening.map(|opening| (thread::current().id(), opening)),
             });
             Err(state.next_ticket)
         };
@@ -194,6 +210,22 @@ impl Pool {
     }
 }
 
+impl Waiter {
+    /// Send its opening on the connection that it is about to be handed. To take in an answer has
+    /// woken the child for nothing (the kernel tells it that there is room to write): so soon
+    /// after that it finds the next request, where it would have gone to sleep and be woken again.
+    /// How many bytes were sent. The lock is held meanwhile, so that only those of this thread are
+    /// served. (bench: php-32, 1.6 turns of a child for a request without, 1.1 with it)
+    pub(super) fn open(&self, kept: &Kept) -> usize {
+        match &self.opening {
+            Some((of, opening)) if *of == thread::current().id() => {
+                kept.send_now((**opening).as_ref())
+            }
+            _ => 0,
+        }
+    }
+}
+
 /// A place in the queue.
 struct Waiting<'p> {
     pool: &'p Arc<Pool>,
@@ -228,12 +260,65 @@ impl Drop for Waiting<'_> {
         if let Some(at) = granted {
             // It was given to nobody.
             match state.granted.swap_remove(at).1 {
-                Granted::Kept(_) => state.end(None),
+                Granted::Kept(..) => state.end(None),
                 Granted::New(made) => state.end(Some(made)),
                 Granted::Nothing => {}
             }
         }
         self.pool.grant(&mut state, now_ms);
         self.pool.show(&mut state, now_ms);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fastcgi::Pools;
+    use runtime::Thread;
+    use runtime::backend::Address;
+    use runtime::blocking::Blocking;
+    use runtime::descriptors::DescriptorCount;
+    use scoreboard::Scoreboard;
+    use std::io::Read;
+    use std::os::unix::net::UnixListener;
+    use std::pin::pin;
+
+    #[test]
+    fn a_request_that_waits_is_on_its_way_as_soon_as_there_is_a_connection_for_it() {
+        let path = std::env::temp_dir().join(format!("trivet-lease-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        let address = Address::Unix(path.clone());
+        let pools = Arc::new(Pools::default());
+        let board = Arc::new(Scoreboard::create(1, 1, 0).unwrap());
+        let pool = pools.of(&address, &board, 0);
+        Thread::new(Blocking::Inline).unwrap().block_on(async {
+            let watch = Watch::new(pools.clone(), DescriptorCount::default());
+            let options = Options { children: Some(1), ..Options::default() };
+            let first = Lease::of(&pool, &watch, options, 5000, None).await.unwrap();
+            let backend = Backend::connect(&address).await.unwrap();
+            let (mut child, _) = listener.accept().unwrap();
+            let opening: Opening = Arc::new(b"next".to_vec());
+            let mut second = pin!(Lease::of(&pool, &watch, options, 5000, Some(opening)));
+            let mut third = pin!(Lease::of(&pool, &watch, options, 5000, None));
+            poll_fn(|task| {
+                assert!(second.as_mut().poll(task).is_pending());
+                assert!(third.as_mut().poll(task).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            first.give_back(backend);
+            // Nobody has looked what it was given.
+            let mut bytes = [0; 4];
+            child.read_exact(&mut bytes).unwrap();
+            assert_eq!(&bytes, b"next");
+            let mut second = second.await.unwrap();
+            let (backend, sent) = second.kept().unwrap();
+            assert_eq!(sent, 4);
+            second.give_back(backend);
+            let sent = third.await.unwrap().kept().unwrap().1;
+            assert_eq!(sent, 0, "it has given nothing to be sent");
+        });
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -16,7 +16,7 @@ mod lease;
 mod share;
 mod watch;
 
-pub use lease::{Full, Lease};
+pub use lease::{Full, Lease, Opening};
 pub use watch::Watch;
 
 use fpm::FpmPool;
@@ -30,6 +30,7 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::thread::ThreadId;
 
 /// How often what is kept, and who waits, is looked at: what keeps others waiting is given up
 /// within 50 ms.
@@ -199,7 +200,8 @@ struct Known {
 
 /// What a request is given: a connection that was kept, or the right to make one.
 enum Granted {
-    Kept(Kept),
+    /// With how many bytes of the opening that were sent on it.
+    Kept(Kept, usize),
     New(Epoch),
     /// Nothing: it has waited for too long.
     Nothing,
@@ -216,6 +218,7 @@ struct Waiter {
     /// When it gives up.
     until_ms: u64,
     waker: Waker,
+    opening: Option<(ThreadId, Opening)>,
 }
 
 /// Nothing is left half done by whoever panics here: counts are put right by the guards.
@@ -399,7 +402,8 @@ impl State {
     /// Whoever waits first has a connection, this one if there is one.
     fn give(&mut self, kept: Option<Kept>, now_ms: u64) {
         let Some(waiter) = self.queue.pop_front() else { return };
-        let granted = self.grant(kept, now_ms);
+        let sent = kept.as_ref().map_or(0, |kept| waiter.open(kept));
+        let granted = self.grant(kept, sent, now_ms);
         self.granted.push((waiter.ticket, granted));
         waiter.waker.wake();
     }
@@ -418,10 +422,13 @@ impl State {
         });
     }
 
-    /// One more request has a connection.
-    fn grant(&mut self, kept: Option<Kept>, now_ms: u64) -> Granted {
+    /// One more request has a connection, on which so many bytes of it were sent.
+    fn grant(&mut self, kept: Option<Kept>, sent: usize, now_ms: u64) -> Granted {
         self.busy += 1;
-        kept.map_or_else(|| Granted::New(self.fresh.add(now_ms)), Granted::Kept)
+        match kept {
+            Some(kept) => Granted::Kept(kept, sent),
+            None => Granted::New(self.fresh.add(now_ms)),
+        }
     }
 
     /// One less has one; `fresh` if it has heard nothing on it.
