@@ -6,6 +6,7 @@ use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use blackbox::client::Client;
+use blackbox::dice::{Dice, number};
 use blackbox::fpm::Fpm;
 use blackbox::{Mpm, Server, Site, each_mpm, wait_for};
 
@@ -221,6 +222,72 @@ fn what_htaccess_files_say_counts_at_once(mpm: Mpm) {
     }
 }
 
+/// What a `.htaccess` file may say; an empty text stands for no file. Some are of one length.
+const ACCESS_FILES: &[&str] = &[
+    "",
+    "",
+    "SetEnv V one\n",
+    "SetEnv V two\n",
+    "SetEnv V four\n",
+    "UnsetEnv V\n",
+    "Require all denied\n",
+    "Require all granted\n",
+    "SetEnvIf X-Flag (.+) V=$1\n",
+    "<If \"%{HTTP:X-Flag} == 'blue'\">\nRequire all denied\n</If>\n",
+    "<Files env.php>\nSetEnv V files\n</Files>\n",
+    "SetHandler none\n",
+    "AddType text/x-own .php\n",
+    "DirectoryIndex hello.php\n",
+    "Bad line\n",
+];
+
+/// Files come, change and go in the folders of a script that is asked for again and again. What is
+/// remembered of a look-up answers as if nobody had asked before: a path with slashes in a number
+/// of its own has not been asked for.
+fn what_is_remembered_beside_htaccess_files_is_what_they_say_now(mpm: Mpm) {
+    let lines = ["<Directory />", "AllowOverride All", "</Directory>"];
+    let test = "what_is_remembered_beside_htaccess";
+    let Some((server, _fpm)) = start(test, mpm, &lines) else { return };
+    let folders = ["", "sub/", "sub/deep/"];
+    for folder in &folders[1..] {
+        fs::create_dir(server.root().join(folder)).unwrap();
+        fs::write(server.root().join(folder).join("env.php"), ENVIRONMENT).unwrap();
+    }
+    let seed = number("TRIVET_SEED").unwrap_or(1);
+    let (mut dice, mut client) = (Dice::new(seed), server.connect());
+    let mut slashes = 1;
+    for step in 0..80 {
+        let file = server.root().join(dice.one_of(&folders)).join(".htaccess");
+        let says = *dice.one_of(ACCESS_FILES);
+        match (says, dice.once_in(2)) {
+            ("", _) => drop(fs::remove_file(&file)),
+            (_, true) => fs::write(&file, says).unwrap(),
+            (_, false) => {
+                let new = file.with_extension("new");
+                fs::write(&new, says).unwrap();
+                fs::rename(&new, &file).unwrap();
+            }
+        }
+        for nth in 0..ENOUGH {
+            let folder = dice.one_of(&folders);
+            let flag = *dice.one_of(&["", "X-Flag: red\r\n", "X-Flag: blue\r\n"]);
+            let mut said = |line: &str| {
+                let (status, text) = ask(&mut client, line, flag);
+                let told = ["V", "SCRIPT_NAME", "HTTP_X_FLAG"]
+                    .map(|name| value(&text, name).unwrap_or_default().to_owned());
+                if status == 500 {
+                    client = server.connect(); // it ends the connection
+                }
+                (status, told, text.starts_with("<?php"))
+            };
+            let warm = said(&format!("GET /{folder}env.php"));
+            slashes += 1;
+            let cold = said(&format!("GET {}{folder}env.php", "/".repeat(slashes)));
+            assert_eq!(warm, cold, "seed {seed}, step {step}, {nth}: {folder} {flag:?} {says:?}");
+        }
+    }
+}
+
 /// Within the second PHP-FPM says that there is no such script, and then the server does.
 fn a_script_that_is_gone_is_not_found(mpm: Mpm) {
     let test = "a_script_that_is_gone";
@@ -273,6 +340,7 @@ each_mpm! {
     a_condition_holds_behind_any_number_of_requests_without_it,
     a_body_has_its_limit_behind_any_number_of_short_ones,
     what_htaccess_files_say_counts_at_once,
+    what_is_remembered_beside_htaccess_files_is_what_they_say_now,
     a_script_that_is_gone_is_not_found,
     an_index_that_appears_is_found_at_once,
 }

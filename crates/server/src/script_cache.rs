@@ -3,8 +3,9 @@
 //! holds for it?" is the same each time.
 //!
 //! No check is skipped: what is kept was made by the whole pipeline for a request whose handler was
-//! found from host, path and method alone (whoever asks for more marks the request as personal, as
-//! does a `.htaccess` file that is looked for), and it holds for others that ask in the same way.
+//! found from host, path and method alone (whoever asks for more marks the request as personal),
+//! and it holds for others that ask in the same way while the same `.htaccess` files are there,
+//! each of which is looked at for each request.
 
 use crate::admit::Authentication;
 use crate::context::Context;
@@ -16,6 +17,7 @@ use crate::request_context::RequestContext;
 use crate::response::OutputFields;
 use crate::script::template::Template;
 use crate::sharing::Kept;
+use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Table;
@@ -42,6 +44,8 @@ pub(crate) struct CachedScript {
     notes: Table,
     output: OutputFields,
     authentication: Authentication,
+    /// Where `.htaccess` files were looked for, and what was there.
+    access_files: Vec<AccessFile>,
     /// What runs the script.
     pub(crate) answers: Rc<dyn Handler>,
     /// `Some(None)`: its variables are none that a template can have.
@@ -65,6 +69,7 @@ impl CachedScript {
             notes: request.notes.clone(),
             output: request.output.clone(),
             authentication: request.authentication.clone(),
+            access_files: request.access_files(),
             answers: handler.clone(),
             template: RefCell::default(),
             has_filters: OnceCell::new(),
@@ -186,7 +191,11 @@ pub(crate) fn known(
     let asked = Kept::Script.asked(&received.view(), framing)?;
     let cached = context.script_cache.borrow_mut().get(context.now_s(), host, asked)?;
     let is_for = Kept::Script.is_for((context, host, &cached.settings), received, framing);
-    is_for.then_some(cached)
+    let is_current = || {
+        let now_s = context.now_s();
+        cached.access_files.iter().all(|file| file.is_unchanged(now_s))
+    };
+    (is_for && is_current()).then_some(cached)
 }
 
 /// Method and path of a request, as they were sent.

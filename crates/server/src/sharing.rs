@@ -14,10 +14,11 @@ use crate::names;
 use crate::phase::Seen;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Purpose, RequestContext};
+use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use message::{BodyLength, Framing, Known, KnownSet, Method, RequestHead, Target};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 
 /// Fields that make a response depend on more than the path.
@@ -33,6 +34,10 @@ const UNUSUAL: KnownSet = KnownSet::of(&[
     Known::IfUnmodifiedSince,
 ]);
 
+/// So many `.htaccess` files are looked at before what was kept of a script is used. With more of
+/// them the whole look-up is made.
+const ACCESS_FILES_MAX: usize = 32;
+
 /// Whether a request with this field is given no whole response that was made for another one.
 pub(crate) fn is_unusual(name: &[u8]) -> bool {
     Known::recognise(name).is_some_and(|name| UNUSUAL.has(name))
@@ -46,6 +51,8 @@ pub(crate) struct Dependence {
     is_personal: Cell<bool>,
     /// It tells of the second in which it was made.
     is_momentary: Cell<bool>,
+    /// Where `.htaccess` files were looked for: they decide about it as well.
+    access_files: RefCell<Vec<AccessFile>>,
 }
 
 impl RequestContext<'_> {
@@ -66,7 +73,26 @@ impl RequestContext<'_> {
 
     /// Whether the answer may be given to nobody else, whatever they ask for.
     pub(crate) fn is_personal(&self) -> bool {
+        let dependence = &self.common.dependence;
+        dependence.is_personal.get() || !dependence.access_files.borrow().is_empty()
+    }
+
+    /// The same beside `.htaccess` files: for whoever looks whether they are still the same.
+    pub(crate) fn is_personal_beside_access_files(&self) -> bool {
         self.common.dependence.is_personal.get()
+    }
+
+    /// A `.htaccess` file was looked for; `None` if it cannot be told later whether it is the same.
+    pub(crate) fn note_access_file(&self, file: Option<AccessFile>) {
+        match file {
+            Some(file) => self.common.dependence.access_files.borrow_mut().push(file),
+            None => self.mark_personal(),
+        }
+    }
+
+    /// Where such files were looked for.
+    pub(crate) fn access_files(&self) -> Vec<AccessFile> {
+        self.common.dependence.access_files.borrow().clone()
     }
 }
 
@@ -164,6 +190,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
     let client = request.unmarked();
     let received = &client.received;
     let is_like_others = request.may_be_cached
+        && request.common.dependence.access_files.borrow().len() <= ACCESS_FILES_MAX
         && request.purpose == Purpose::Main
         && request.mapping.path_info.is_empty()
         && request.query.as_deref() == received.query()

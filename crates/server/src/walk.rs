@@ -73,9 +73,6 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
         return Err(phase::open_failure(request, *errno).into());
     }
     request.mapping.links = trail.uniform;
-    if trail.asked_htaccess {
-        request.mark_personal(); // another file than the one that is sent decides
-    }
     let sections = trail.sections;
     let Found { path, seen, path_info } = found;
     let root_len = request.mapping.place.path().len() - request.mapping.place.below.len();
@@ -221,7 +218,6 @@ async fn htaccess_of(
     if overrides.is_none() {
         return Ok(None);
     }
-    request.mark_personal();
     let files = &request.context.htaccess;
     loop {
         match files.section(request, folder, &overrides) {
@@ -273,8 +269,6 @@ struct Trail {
     /// The policy of the last look-up, if it was one for the whole path.
     uniform: Option<LinkPolicy>,
     core: Outline,
-    /// Whether a `.htaccess` file was looked for.
-    asked_htaccess: bool,
     /// What is wrong with the file of the folder that ends there.
     failure: Option<(usize, Stop)>,
     /// The file of the folder that ends there has to be read before the trail can go on.
@@ -293,7 +287,6 @@ impl Trail {
             links: vec![(0, sections.base_links())],
             uniform: Some(sections.base_links()),
             core: sections.base.core.outline(),
-            asked_htaccess: false,
             failure: None,
             long: None,
             is_inside: false,
@@ -363,7 +356,6 @@ impl Trail {
     }
 
     fn htaccess(&mut self, request: &RequestContext<'_>, end: usize, overrides: &Overrides) {
-        self.asked_htaccess = true;
         match request.context.htaccess.section(request, &self.path[..end], overrides) {
             Ok(None) => {}
             Ok(Some(section)) => {

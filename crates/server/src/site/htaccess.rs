@@ -7,6 +7,7 @@ use crate::log::message::Message;
 use crate::phase::Stop;
 use crate::question;
 use crate::request_context::RequestContext;
+use crate::site::access_file::AccessFile;
 use crate::site::builder::{Builder, Overrides};
 use crate::site::language::Language;
 use crate::site::locate::TEXT_BYTES_MAX;
@@ -113,16 +114,15 @@ impl Htaccess {
         Ok(None)
     }
 
-    /// Beneath the root of the request through its descriptor, so that what the server may reach
-    /// and its children may not is the same for files and for what guards them.
+    /// What is there, which is noted for what follows from it.
     fn status(&self, request: &RequestContext<'_>, path: &[u8]) -> Result<file::Status, Errno> {
-        match below_root(request, path) {
-            Some(below) => {
-                let root = request.mapping.place.root.descriptor(request.context.now_s())?;
-                file::status_at(root.as_fd(), below)
-            }
-            None => file::status_at(file::CURRENT_FOLDER, path),
-        }
+        let (root, path) = match below_root(request, path) {
+            Some(below) => (Some(request.mapping.place.root.clone()), below),
+            None => (None, path),
+        };
+        let (found, known) = AccessFile::look(root, path, request.context.now_s());
+        request.note_access_file(known);
+        found
     }
 
     fn parsed(

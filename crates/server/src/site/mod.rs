@@ -1,6 +1,7 @@
 //! The compiled site: what a configuration means, with every folder and log open. A request sees
 //! only this, never a directive.
 
+pub(crate) mod access_file;
 pub(crate) mod builder;
 pub(crate) mod condition;
 pub(crate) mod core;

@@ -1,0 +1,84 @@
+//! What was found where a `.htaccess` file was looked for, so that what followed from it holds for
+//! later requests as long as the same is there. What such a file says is not known here.
+
+use crate::resolve::Root;
+use runtime::file::{self, Errno};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// A name at which a file was looked for, and what was there.
+#[derive(Clone)]
+pub(crate) struct AccessFile {
+    /// Beneath this folder, or `None` for a path that leads elsewhere.
+    root: Option<Arc<Root>>,
+    path: Vec<u8>,
+    /// `None` if there was nothing.
+    status: Option<file::Status>,
+}
+
+impl AccessFile {
+    /// Look for it. What was found, and the same to be compared with later; that is `None` for what
+    /// cannot be known.
+    pub(crate) fn look(
+        root: Option<Arc<Root>>,
+        path: &[u8],
+        now_s: i64,
+    ) -> (Result<file::Status, Errno>, Option<Self>) {
+        let found = status(root.as_deref(), path, now_s);
+        let known = match found {
+            Ok(status) => Some(Some(status)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Some(None),
+            Err(_) => None,
+        };
+        (found, known.map(|status| Self { root, path: path.to_vec(), status }))
+    }
+
+    /// Whether the same is there now.
+    pub(crate) fn is_unchanged(&self, now_s: i64) -> bool {
+        match (status(self.root.as_deref(), &self.path, now_s), self.status) {
+            (Ok(now), Some(before)) => now == before,
+            (Err(Errno::NOENT | Errno::NOTDIR), None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Beneath a root through its descriptor, so that what the server may reach and its children may
+/// not is the same for files and for what guards them.
+fn status(root: Option<&Root>, path: &[u8], now_s: i64) -> Result<file::Status, Errno> {
+    match root {
+        Some(root) => file::status_at(root.descriptor(now_s)?.as_fd(), path),
+        None => file::status_at(file::CURRENT_FOLDER, path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_file_that_comes_changes_or_goes_is_another() {
+        let folder = std::env::temp_dir().join(format!("trivet-access-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (file, other) = (folder.join(".htaccess"), folder.join("other"));
+        let look = || AccessFile::look(None, file.as_os_str().as_bytes(), 0).1.unwrap();
+        let absent = look();
+        assert!(absent.is_unchanged(0));
+        fs::write(&file, "1").unwrap();
+        assert!(!absent.is_unchanged(0));
+        let present = look();
+        assert!(present.is_unchanged(0));
+        fs::write(&file, "22").unwrap();
+        assert!(!present.is_unchanged(0), "another size");
+        let present = look();
+        fs::write(&other, "33").unwrap();
+        fs::rename(&other, &file).unwrap();
+        assert!(!present.is_unchanged(0), "another file");
+        fs::remove_file(&file).unwrap();
+        assert!(!present.is_unchanged(0) && absent.is_unchanged(0));
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(absent.is_unchanged(0), "without its folder it is still not there");
+    }
+}
