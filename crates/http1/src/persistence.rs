@@ -118,6 +118,7 @@ impl Persistence {
     }
 
     /// A head is complete and its framing known.
+    #[inline]
     pub fn begin(&mut self, body: BodyLength, keep_alive: KeepAlive) {
         if !self.in_order(matches!(self.state, State::Head | State::Idle)) {
             return;
@@ -145,6 +146,7 @@ impl Persistence {
     /// `MaxKeepAliveRequests` (0: unlimited), `draining` a process about to end, `must_close`
     /// whatever else forbids persistence: `KeepAlive Off`, a status that drops the connection, a
     /// body of unknown length for an HTTP/1.0 client.
+    #[inline]
     pub fn decide(
         &mut self,
         max_keep_alive_requests: u32,
@@ -172,6 +174,7 @@ impl Persistence {
     }
 
     /// The response is written.
+    #[inline]
     pub fn finish(&mut self) -> Next {
         if self.in_order(matches!(self.state, State::Body | State::Respond)) {
             debug_assert!(self.verdict != Verdict::Open, "finish before decide");

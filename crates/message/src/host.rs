@@ -44,6 +44,7 @@ impl BadHost {
 
 impl<'a> Host<'a> {
     /// Parses `name`, `name:port`, `[ipv6]` or `[ipv6]:port`.
+    #[inline]
     pub fn parse(value: &'a [u8]) -> Result<Self, BadHost> {
         let (name, port) = match value {
             [] => return Err(BadHost::Empty),

@@ -68,6 +68,7 @@ pub const NAMES: &[(Method, &str)] = &[
 
 impl Method {
     /// The method of this name. Names are case-sensitive (RFC 9110 section 9.1): `get` is unknown.
+    #[inline]
     pub fn parse(name: &[u8]) -> Option<Self> {
         // The three that make up nearly all traffic are compared first.
         match name {

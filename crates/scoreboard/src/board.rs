@@ -218,6 +218,7 @@ impl Scoreboard {
     }
 
     /// Request slot `row` of process `index`; `None` beyond the end.
+    #[inline]
     pub fn worker(&self, index: usize, row: usize) -> Option<&WorkerRow> {
         if row >= self.rows_per_process {
             return None;
@@ -229,6 +230,7 @@ impl Scoreboard {
     }
 
     /// Account `account` of process `index`; `None` beyond the end.
+    #[inline]
     pub fn account(&self, index: usize, account: usize) -> Option<&AccountRow> {
         if account >= self.accounts_per_process() {
             return None;
@@ -343,6 +345,7 @@ impl Scoreboard {
     }
 
     /// Request slots of a process that may be in use at present, at least one.
+    #[inline]
     pub fn slots_in_use_max(&self) -> usize {
         match self.header().sizing.slots_per_process() as usize {
             0 => self.rows_per_process,

@@ -100,6 +100,7 @@ impl Slots {
     }
 
     /// Where requests are counted that have no slot.
+    #[inline]
     pub(crate) fn place(self: &Rc<Self>) -> Place {
         Place { slots: self.clone(), row: self.first }
     }
@@ -131,6 +132,7 @@ impl Slots {
     }
 
     /// A slot, unless all are taken or somebody waits already.
+    #[inline]
     pub(crate) fn try_acquire(self: &Rc<Self>) -> Option<Slot> {
         if self.free() == 0 || self.first_in_queue().is_some() {
             return None;
@@ -182,6 +184,7 @@ impl Slots {
     }
 
     /// Take a row back, for the first who waits or for whoever comes.
+    #[inline]
     fn release(&self, row: usize) {
         self.free.borrow_mut().push(row);
         self.grant();
@@ -233,6 +236,7 @@ impl Slots {
     }
 
     /// Let everybody who watches look again.
+    #[inline]
     pub(crate) fn wake_watchers(&self) {
         for waker in self.watchers.borrow_mut().drain(..) {
             waker.wake();
@@ -264,6 +268,7 @@ impl Slot {
     }
 
     /// Where it is.
+    #[inline]
     pub(crate) fn place(&self) -> Place {
         Place { slots: self.slots.clone(), row: self.row }
     }
@@ -289,6 +294,7 @@ impl Slot {
     }
 
     /// The request was answered within a moment: count it.
+    #[inline]
     pub(crate) fn end(&self, bytes: u64, busy_ns: u64) {
         self.row().inspect(|row| row.end(bytes, busy_ns, self.slots.after));
     }

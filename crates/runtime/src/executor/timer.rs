@@ -40,6 +40,7 @@ impl Timer {
     }
 
     /// Fire `after_ms` milliseconds after `now_ms` (of [`clock::monotonic_ms`]).
+    #[inline]
     pub fn set(&mut self, now_ms: u64, after_ms: u64) {
         self.deadline_ms = now_ms.saturating_add(after_ms);
     }
@@ -58,6 +59,7 @@ impl Timer {
 
     /// Ready once the deadline has passed. Must be polled by the task that waits, always the same
     /// until it is passed on.
+    #[inline]
     pub fn poll_expired(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let fired = self.sleep.as_ref().is_some_and(|sleep| sleep.is_elapsed());

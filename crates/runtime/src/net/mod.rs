@@ -199,6 +199,7 @@ impl Stream {
     }
 
     /// Let reading wait in the kernel, or let nothing wait there.
+    #[inline]
     fn set_patient(&mut self, is_patient: bool) -> io::Result<()> {
         self.socket = match std::mem::replace(&mut self.socket, Socket::Broken) {
             Socket::Fresh(socket) if is_patient => {
@@ -218,6 +219,7 @@ impl Stream {
     /// As [`Self::poll_read`], for a thread that has nothing else to do: a client that asks again
     /// within [`PATIENCE`] is heard without the executor. (bench: prefork-16, CPU per request
     /// −12 %, and −17 % with 256 connections)
+    #[inline]
     pub fn poll_read_patiently(
         &mut self,
         context: &mut Context<'_>,
@@ -243,6 +245,7 @@ impl Stream {
     }
 
     /// Let the executor watch the socket, if it does not yet.
+    #[inline]
     fn watched(&mut self) -> io::Result<&mut TcpStream> {
         self.set_patient(false)?;
         if let Socket::Fresh(_) = self.socket
@@ -257,6 +260,7 @@ impl Stream {
     }
 
     /// Read what is there into `buffer`; ready with 0 at the end of the stream.
+    #[inline]
     pub fn poll_read(
         &mut self,
         context: &mut Context<'_>,
@@ -308,6 +312,7 @@ impl Stream {
     ///
     /// # Errors
     /// `WouldBlock` when the peer reads too slowly; anything else ends the connection.
+    #[inline]
     pub fn try_send(&self, bytes: &[u8], more: bool) -> io::Result<usize> {
         let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         flags.set(SendFlags::MORE, more);
@@ -362,6 +367,7 @@ impl Stream {
 
 /// What libraries that speak over any stream of bytes ask for.
 impl AsyncRead for Stream {
+    #[inline]
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -117,6 +117,7 @@ impl SharedSizing {
         }
     }
 
+    #[inline]
     pub(crate) fn slots_per_process(&self) -> u32 {
         self.slots_per_process.load(Relaxed)
     }

@@ -65,6 +65,7 @@ pub struct AccountRow {
 
 impl AccountRow {
     /// The key of its name; 0 for none.
+    #[inline]
     pub fn key(&self) -> u64 {
         self.key.load(Acquire)
     }

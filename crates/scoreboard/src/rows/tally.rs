@@ -55,6 +55,7 @@ impl Tally {
         self.port.store(port, Relaxed);
     }
 
+    #[inline]
     pub(crate) fn count(&self, bytes: u64, is_bound: bool) {
         Writers::One.add(&self.child_requests, 1);
         Writers::One.add(&self.child_bytes, bytes);

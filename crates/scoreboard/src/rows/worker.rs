@@ -43,17 +43,20 @@ impl WorkerRow {
     }
 
     /// A connection begins or ends that holds this row all the time.
+    #[inline]
     pub fn connection_changed(&self) {
         self.tally.connection();
     }
 
     /// Which (virtual) host the request is for: its place in the configuration;
     /// and the port that it came to, 0 if that is not known.
+    #[inline]
     pub fn set_host(&self, host: u32, port: u16) {
         self.tally.set_host(host, port);
     }
 
     /// Show another state.
+    #[inline]
     pub fn set_state(&self, state: RowState) {
         self.state.store(state as u8, Relaxed);
     }
@@ -69,6 +72,7 @@ impl WorkerRow {
     }
 
     /// A request begins: who asks, and the first bytes of the request line.
+    #[inline]
     pub fn begin(&self, client: IpAddr, port: u16, request_line: &[u8], now_ms: u64) {
         let (is_v6, words) = address_words(client);
         self.client_is_v6.store(is_v6, Relaxed);
@@ -81,6 +85,7 @@ impl WorkerRow {
     }
 
     /// The request is answered: count it and show what comes `next`.
+    #[inline]
     pub fn end(&self, bytes: u64, busy_ns: u64, next: RowState) {
         self.add(bytes, next != RowState::Ready);
         self.leave(busy_ns, next);

@@ -15,6 +15,7 @@ pub enum Writers {
 
 impl Writers {
     /// Add to a counter. Where one thread alone writes it that costs no locked instruction.
+    #[inline]
     pub(super) fn add(self, counter: &AtomicU64, more: u64) {
         match self {
             Self::One => counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed),
@@ -25,6 +26,7 @@ impl Writers {
     }
 
     /// Add to a short counter.
+    #[inline]
     pub(super) fn add_short(self, counter: &AtomicU32, more: u32) {
         match self {
             Self::One => counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed),

@@ -83,6 +83,7 @@ impl Meter {
     }
 
     /// Whether accounts are kept at all.
+    #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.is_on
     }
@@ -93,6 +94,7 @@ impl Meter {
     }
 
     /// A turn begins: whatever comes of it may be the request that is measured.
+    #[inline]
     pub(crate) fn begin_turn(&self) {
         let is_due = (self.is_on && self.fast_left.get() == 0) || self.is_always;
         let start = || Start { cpu_ns: clock::thread_cpu_ns(), wall_ns: clock::monotonic_ns() };
@@ -100,6 +102,7 @@ impl Meter {
     }
 
     /// Bytes have come in this turn, which may have waited for them.
+    #[inline]
     pub(crate) fn received(&self) {
         if let Some(start) = self.turn.get() {
             self.turn.set(Some(Start { wall_ns: clock::monotonic_ns(), ..start }));
@@ -126,6 +129,7 @@ impl Meter {
 
     /// How long a request on the fast path takes, as the last sample there says; before the first
     /// one, as long as it takes to find out that a request is for the slow path.
+    #[inline]
     pub(crate) fn fast_wall_ns(&self) -> u64 {
         match self.fast_wall_ns.get() {
             0 => self.turn_cpu_ns.get(),

@@ -163,6 +163,7 @@ impl Host {
     /// The key of a path in the cache of prepared responses, which all hosts share; `coding` is
     /// for one of several variants. `buffer` is not used for the usual keys of the main server,
     /// which are the paths themselves.
+    #[inline]
     pub(crate) fn key<'k>(
         &self,
         path: &'k [u8],

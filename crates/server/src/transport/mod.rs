@@ -52,6 +52,7 @@ impl Transport {
     }
 
     /// Read what is there into `buffer`; ready with 0 at the end of the stream.
+    #[inline]
     pub(crate) fn poll_read(
         &mut self,
         task: &mut task::Context<'_>,
@@ -67,6 +68,7 @@ impl Transport {
 
     /// As [`Self::poll_read`], for a thread that has nothing else to do: where that is of use, it
     /// may wait in the kernel for a moment.
+    #[inline]
     pub(crate) fn poll_read_patiently(
         &mut self,
         task: &mut task::Context<'_>,
@@ -82,6 +84,7 @@ impl Transport {
 
     /// Send now what is taken; `more` says that the rest of a response follows at once.
     /// `WouldBlock` when the peer reads too slowly; any other error ends the connection.
+    #[inline]
     pub(crate) fn try_send(&mut self, bytes: &[u8], more: bool) -> io::Result<usize> {
         match self {
             Self::Socket(stream) => stream.try_send(bytes, more),
