@@ -30,15 +30,15 @@ help: ## print this list
 	@echo 'usage: make TARGET [LISTEN=address:port] [SITE=folder] [prefix=folder]'
 	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
 
-run: ## build and serve SITE at http://LISTEN (examples/site, 127.0.0.1:8080)
-	$(CARGO) build --release --locked -p trivet
-	@exec '$(TARGET)/release/trivet' serve '$(SITE)' --listen '$(LISTEN)'
+run: ## build quickly and serve SITE at http://LISTEN (examples/site, 127.0.0.1:8080)
+	$(CARGO) build --profile quick --locked -p trivet
+	@exec '$(TARGET)/quick/trivet' serve '$(SITE)' --listen '$(LISTEN)'
 
 test: ## install what the tests need (apt) and run every test
 	scripts/test-setup
-	$(CARGO) build --release --locked -p trivet
+	$(CARGO) build --profile quick --locked -p trivet
 	@: > '$(TARGET)/not-run.txt'
-	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' \
+	TRIVET_BIN='$(abspath $(TARGET))/quick/trivet' \
 	TRIVET_NOT_RUN='$(abspath $(TARGET))/not-run.txt' \
 	$(CARGO) test --locked --workspace --no-fail-fast; status=$$?; \
 	echo "$$(wc -l < '$(TARGET)/not-run.txt') checks not run here:"; \
@@ -60,7 +60,7 @@ soak: ## break things under load for SOAK_SECONDS (600), then SOAK_ROUNDS (40) r
 check: ## everything that must pass before a change is merged
 	.ci/run
 
-build: ## build the server
+build: ## build the server as it is installed: slower to compile, faster to run
 	$(CARGO) build --release --locked -p trivet
 
 # Only if there is none: root, who installs, need not have a compiler.

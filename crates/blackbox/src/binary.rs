@@ -15,7 +15,8 @@ pub fn trivet() -> &'static Path {
     })
 }
 
-/// Runs `cargo build`; cargo's own lock keeps test processes from building at the same time.
+/// Runs `cargo build` in the profile of this test; cargo's own lock keeps test processes from
+/// building at the same time.
 fn build() -> PathBuf {
     let profile_dir = profile_dir();
     let target_dir = profile_dir.parent().expect("a profile folder lies in a target folder");
@@ -23,15 +24,16 @@ fn build() -> PathBuf {
     let mut command = Command::new(cargo);
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
     command.args(["build", "--quiet", "--package", "trivet", "--target-dir"]).arg(target_dir);
-    if profile_dir.ends_with("release") {
-        command.arg("--release");
+    // Of all profiles only dev has a folder of another name.
+    if let Some(profile) = profile_dir.file_name().filter(|name| *name != "debug") {
+        command.arg("--profile").arg(profile);
     }
     let status = command.status().expect("cargo can be started");
     assert!(status.success(), "building the server failed: {status}");
     profile_dir.join("trivet")
 }
 
-/// `target/debug` or `target/release`: test executables lie in its folder `deps`.
+/// `target/debug`, `target/release`: test executables lie in its folder `deps`.
 fn profile_dir() -> PathBuf {
     let test = std::env::current_exe().expect("a process can name its executable");
     let deps = test.parent().expect("an executable lies in a folder");
