@@ -66,6 +66,9 @@ impl Handler for Made {
     }
 }
 
+/// What httpd calls the handler of CGI scripts, as which `ScriptAlias` has files run.
+pub(crate) const SCRIPT: &str = "cgi-script";
+
 /// What httpd calls the handler of files.
 pub(crate) const FILE: &str = "default-handler";
 

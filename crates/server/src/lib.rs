@@ -59,8 +59,10 @@ mod resolve;
 mod response;
 mod script;
 mod script_cache;
+mod serve;
 mod server;
 mod sharing;
+mod short_size;
 mod site;
 mod slots;
 mod table;
@@ -85,5 +87,6 @@ pub use mpm_settings::{
     Count, FIRST_GUESS_BYTES, Machine, MpmKind, MpmMessage, MpmSettings, SHARE_PERCENT, Sizes,
     Sizing, Warning,
 };
-pub use server::{Report, Server};
+pub use serve::Report;
+pub use server::Server;
 pub use site::dump::{Address, HostLine, VirtualHosts};

@@ -448,3 +448,22 @@ pub(crate) fn is_file(request: &RequestContext<'_>) -> bool {
 pub(crate) fn is_regular(request: &RequestContext<'_>) -> bool {
     request.kind() == Some(Kind::File)
 }
+
+/// The place of a path that is known per request only. It is made normal as httpd does
+/// (ap_server_root_relative), but only `own_parents` segments `..` are the administrator's: a
+/// client must not bring any in through a group of a regular expression or the name of a host.
+pub(crate) fn place_of(
+    request: &RequestContext<'_>,
+    path: &[u8],
+    own_parents: usize,
+) -> Result<Place, Stop> {
+    if lexical::parents(path) > own_parents || path.contains(&0) {
+        let text = format!(
+            "{} would be mapped to {}, which is outside the configured directory",
+            String::from_utf8_lossy(&request.path),
+            String::from_utf8_lossy(path)
+        );
+        return Err(Failure::new(Status::FORBIDDEN, "alias", text).at_error().into());
+    }
+    Ok(Place { root: request.site().slash.clone(), below: lexical::below_root(path) })
+}

@@ -30,12 +30,12 @@ pub(crate) fn run(parser: lexopt::Parser, manager: ServiceManager) -> Result<i32
         }
     };
     runtime::signals::Signals::hold();
-    let (first, report) = Server::serve(&serve).map_err(Problem::Failed)?;
+    let (first, report) = serve.open().map_err(Problem::Failed)?;
     warn(&report.text);
     warn(&sizes(first.mpm()));
     check_readable(&first)?;
     runtime::process::raise_descriptor_limit();
-    let loader = |_| Server::serve(&serve).map(|(server, _)| server);
+    let loader = |_| serve.open().map(|(server, _)| server);
     let folder = match &serve.file {
         Some(_) if first.document_root().exists() => first.document_root().to_owned(),
         Some(file) => file.clone(), // its hosts have folders of their own

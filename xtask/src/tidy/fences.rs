@@ -98,6 +98,8 @@ const KNOWS_MPM: &[&str] = &[
     "crates/server/src/modules/status/",
     // The manual has a page of their directives. The file and its folder.
     "crates/server/src/reference",
+    // `--mpm`
+    "crates/server/src/serve.rs",
     "crates/server/src/server.rs",
     "crates/server/src/site/",
 ];

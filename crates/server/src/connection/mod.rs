@@ -4,6 +4,8 @@
 
 mod http1;
 #[cfg(test)]
+mod test_module;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod toy_tests;

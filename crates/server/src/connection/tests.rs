@@ -1,10 +1,13 @@
 //! Connections in memory, with contexts as the three kinds of serving threads have them.
 
-use super::http1;
+use super::{http1, test_module};
 use crate::context::{ConnectionsPerThread, Context};
-use crate::defaults::Serve;
+use crate::module_list::Modules;
 use crate::server::Server;
+use crate::site::builder::Builder;
+use crate::site::logs::LogDraft;
 use crate::transport::memory::{Memory, pair};
+use config::{Guards, Index};
 use runtime::Thread;
 use runtime::blocking::Blocking;
 use scoreboard::Scoreboard;
@@ -21,6 +24,13 @@ pub(super) const THREADS: [(&str, ConnectionsPerThread, usize); 3] = [
     ("a thread of many connections", ConnectionsPerThread::Many, 8),
 ];
 
+/// The only module of these sites.
+static MODULES: Modules = Modules {
+    all: &[&test_module::MODULE],
+    shown: &[],
+    guards: Guards { rows: &[], line_advice: "", section_advice: "" },
+};
+
 /// Where the client of a test seems to be.
 pub(super) const PEER: &str = "192.0.2.7:4711";
 
@@ -28,30 +38,32 @@ pub(super) const PEER: &str = "192.0.2.7:4711";
 pub(super) struct Site(PathBuf);
 
 impl Site {
-    /// A site with a page of six bytes, a larger file, the diagnostic handler, and a log.
+    /// A site with a page of six bytes, a larger file, a handler that echoes, and a log.
     pub(super) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("trivet-{name}-{}", std::process::id()));
         fs::create_dir_all(folder.join("files")).unwrap();
         fs::write(folder.join("files/page.html"), "a page").unwrap();
         fs::write(folder.join("files/large.txt"), [b'x'; 100_000]).unwrap();
-        let text = format!(
-            "ServerName localhost\nListen 127.0.0.1:8080\nTimeout 1\nUser #65534\nGroup #65534\n\
-             ServerRoot {0}\n\
-             ErrorLog {0}/error.log\n\
-             LogFormat \"%a %m %U%q %>s %B %{{Content-Length}}o\" short\n\
-             CustomLog {0}/access.log short\nDocumentRoot {0}/files\n\
-             <Directory {0}/files>\nRequire all granted\n</Directory>\n\
-             <Location /diagnostic>\nSetHandler trivet-diagnostic\n</Location>\n",
-            folder.display()
-        );
-        fs::write(folder.join("site.conf"), text).unwrap();
         Self(folder)
     }
 
     /// What the connections of a thread share.
     pub(super) fn context(&self, carries: ConnectionsPerThread, slots: usize) -> Rc<Context> {
-        let file = Some(self.0.join("site.conf"));
-        let (server, _) = Server::serve(&Serve { file, ..Serve::default() }).unwrap();
+        let mut builder = Builder::default();
+        builder.server.listen.push("127.0.0.1:8080".parse().unwrap());
+        builder.server.root = self.0.clone();
+        let host = builder.host();
+        host.document_root = Some(self.0.join("files"));
+        host.error_log = Some(self.0.join("error.log"));
+        host.timing.timeout_ms = Some(1000);
+        host.logs.push(LogDraft {
+            path: self.0.join("access.log"),
+            format: Some("%a %m %U%q %>s %B %{Content-Length}o".to_owned()),
+            condition: None,
+            is_global: false,
+        });
+        let index = Index::new(&[], &[]);
+        let server = Server::open(&builder, Arc::new(index), &MODULES).unwrap();
         let board = Arc::new(Scoreboard::create(1, slots, 0).unwrap());
         Context::new(Arc::new(server), board, 0, 0..slots, carries).unwrap()
     }

@@ -3,10 +3,11 @@
 use crate::failure::Failure;
 use crate::mapping::{ContextInfo, Place};
 use crate::module::{Hooks, Module};
-use crate::modules::{alias, suexec};
-use crate::phase::{Hook, Stop};
+use crate::modules::suexec;
+use crate::phase::{Hook, Stop, place_of};
 use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
+use crate::site::lexical::parents;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
 use config::lexer::Words;
@@ -189,8 +190,8 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
         };
         let is_last = nth + 1 == folders.len();
         if is_last || file::status_at(file::CURRENT_FOLDER, &folder).is_ok() {
-            let own = alias::parents(word.as_bytes());
-            let place = alias::place_of(request, &[&folder, rest].concat(), own)?;
+            let own = parents(word.as_bytes());
+            let place = place_of(request, &[&folder, rest].concat(), own)?;
             request.notes.set(suexec::USER_NOTE, user);
             let prefix = path[..path.len() - rest.len()].to_vec();
             let context_root = Some(folder);

@@ -2,12 +2,13 @@
 //! (mod_vhost_alias).
 
 use crate::failure::Failure;
+use crate::handler;
 use crate::mapping::{ContextInfo, Place};
 use crate::module::{Hooks, Module};
-use crate::modules::alias::{self, SCRIPT_HANDLER};
-use crate::phase::{Hook, Stop};
+use crate::phase::{Hook, Stop, place_of};
 use crate::request_context::RequestContext;
 use crate::site::builder::Builder;
+use crate::site::lexical::parents;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
 use config::directive::row;
@@ -134,7 +135,7 @@ fn map(call: &Call<'_>, by_address: bool) -> Result<Option<Map>, Error> {
         return Err(Error::argument(0, "format string must be an absolute path, or 'none'"));
     }
     let pieces = parse(text).ok_or_else(|| Error::argument(0, "syntax error in format string"))?;
-    Ok(Some(Map { pieces, by_address, parents: alias::parents(text.as_bytes()) }))
+    Ok(Some(Map { pieces, by_address, parents: parents(text.as_bytes()) }))
 }
 
 /// The pieces of a pattern; `None` if it has a `%` without meaning.
@@ -259,12 +260,12 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
         return Err(Failure::new(Status::BAD_REQUEST, "vhost_alias", text).into());
     }
     let folder = map.folder(&name, request.server_port()).into_bytes();
-    let place = alias::place_of(request, &[&folder[..], &below].concat(), map.parents)?;
+    let place = place_of(request, &[&folder[..], &below].concat(), map.parents)?;
     request.mapping.context_info = ContextInfo {
         prefix: if is_script { b"/cgi-bin".to_vec() } else { Vec::new() },
         context_root: Some(folder.clone()),
         document_root: Some(folder),
-        handler: is_script.then_some(SCRIPT_HANDLER),
+        handler: is_script.then_some(handler::SCRIPT),
     };
     Ok(Some(place))
 }

@@ -56,6 +56,11 @@ fn is_normal(path: &[u8]) -> bool {
     rest.is_empty() || parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
+/// How many segments lead upwards.
+pub(crate) fn parents(path: &[u8]) -> usize {
+    path.split(|byte| *byte == b'/').filter(|part| *part == b"..").count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

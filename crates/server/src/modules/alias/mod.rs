@@ -11,7 +11,6 @@ use crate::mapping::{ContextInfo, Place};
 use crate::phase::Stop;
 use crate::request_context::RequestContext;
 use crate::site::core::is_absolute_url;
-use crate::site::lexical;
 use crate::site::settings::{DirectoryKey, HostKey, either};
 use crate::site::store::Merge;
 use message::Status;
@@ -19,9 +18,6 @@ use rule::{Alias, LocationAlias, LocationRedirect, Redirect};
 use std::sync::Arc;
 
 pub(crate) use directives::MODULE;
-
-/// The handler that `ScriptAlias` asks for.
-pub(crate) const SCRIPT_HANDLER: &str = "cgi-script";
 
 /// The key of what is kept per host.
 pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
@@ -153,30 +149,6 @@ fn location(
         location.extend_from_slice(query);
     }
     Ok(location)
-}
-
-/// The place of a path that is known per request only. It is made normal as httpd does
-/// (ap_server_root_relative), but only `own_parents` segments `..` are the administrator's: a
-/// client must not bring any in through a group of a regular expression or the name of a host.
-pub(crate) fn place_of(
-    request: &RequestContext<'_>,
-    path: &[u8],
-    own_parents: usize,
-) -> Result<Place, Stop> {
-    if parents(path) > own_parents || path.contains(&0) {
-        let text = format!(
-            "{} would be mapped to {}, which is outside the configured directory",
-            String::from_utf8_lossy(&request.path),
-            String::from_utf8_lossy(path)
-        );
-        return Err(Failure::new(Status::FORBIDDEN, "alias", text).at_error().into());
-    }
-    Ok(Place { root: request.site().slash.clone(), below: lexical::below_root(path) })
-}
-
-/// How many segments lead upwards.
-pub(crate) fn parents(path: &[u8]) -> usize {
-    path.split(|byte| *byte == b'/').filter(|part| *part == b"..").count()
 }
 
 /// Tell later modules where the URL was mapped (ap_set_context_info).

@@ -1,12 +1,14 @@
 //! One line of alias each: whether it covers a URL path, and what it makes of it.
 
-use super::{SCRIPT_HANDLER, parents, place_of, set_context};
+use super::set_context;
 use crate::expression::Text;
 use crate::failure::Failure;
+use crate::handler;
 use crate::mapping::Place;
-use crate::phase::Stop;
+use crate::phase::{Stop, place_of};
 use crate::request_context::RequestContext;
 use crate::resolve::Root;
+use crate::site::lexical::parents;
 use message::Status;
 use message::path::encode;
 use pattern::{Captures, Regex, Template};
@@ -147,7 +149,7 @@ impl Alias {
             _ => return Ok(None),
         };
         if self.is_script {
-            request.mapping.context_info.handler = Some(SCRIPT_HANDLER);
+            request.mapping.context_info.handler = Some(handler::SCRIPT);
         }
         Ok(Some(place))
     }
@@ -202,7 +204,7 @@ impl LocationAlias {
             set_context(request, &self.from, &root);
         }
         if self.is_script {
-            request.mapping.context_info.handler = Some(SCRIPT_HANDLER);
+            request.mapping.context_info.handler = Some(handler::SCRIPT);
         }
         place_of(request, &absolute(&self.server_root, &path), own)
     }

@@ -11,7 +11,6 @@ mod matching;
 mod options;
 mod parse;
 mod row;
-pub(crate) mod size;
 mod sort;
 mod table;
 #[cfg(test)]

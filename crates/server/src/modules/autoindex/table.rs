@@ -4,11 +4,11 @@
 use super::entry::{Entry, Insert, Page};
 use super::options::{Flags, Options, Subject, Width, find};
 use super::row::{Row, Widths, cut_description, rows};
-use super::size::size;
 use super::sort::{Direction, Key, View};
 use super::url::relative_url;
 use crate::log::time::TimeFormat;
 use crate::number::decimal;
+use crate::short_size::size;
 use message::escape::html_escape;
 
 const BLANK_ICON: &[u8] = b"^^BLANKICON^^";

@@ -1,7 +1,6 @@
 //! The two modules of httpd that run programs, and the handler that both choose.
 
 use crate::handler::{self, Handler};
-use crate::modules::alias::SCRIPT_HANDLER;
 use crate::phase::Stop;
 use crate::request_context::RequestContext;
 use crate::response::Response;
@@ -62,7 +61,7 @@ fn resolve_as(
     flavor: &'static Flavor,
 ) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let name = handler::effective(request)?;
-    if !name.is_some_and(|name| name == SCRIPT_HANDLER || name == MAGIC_TYPE) {
+    if !name.is_some_and(|name| name == handler::SCRIPT || name == MAGIC_TYPE) {
         return Ok(None);
     }
     request.mark_personal();
@@ -74,7 +73,7 @@ struct Script(&'static Flavor);
 
 impl Handler for Script {
     fn name(&self) -> &'static str {
-        SCRIPT_HANDLER
+        handler::SCRIPT
     }
 
     fn is_script(&self) -> bool {

@@ -16,11 +16,11 @@ pub(crate) use settings::{HOST_SETTINGS, SETTINGS};
 
 use crate::accounting::Waits;
 use crate::failure::Failure;
+use crate::handler;
 
 use crate::log::level::Level;
 use crate::log::message::os_error_text;
 use crate::module::{Hooks, Module};
-use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::suexec;
 use crate::phase::{self, Hook, Stop};
 use crate::representation;
@@ -120,7 +120,7 @@ impl Flavor {
 
     /// What has to hold before anything runs, in httpd's order.
     async fn check(&self, request: &mut RequestContext<'_>) -> Result<(), Stop> {
-        let is_script_alias = request.mapping.context_info.handler == Some(SCRIPT_HANDLER);
+        let is_script_alias = request.mapping.context_info.handler == Some(handler::SCRIPT);
         if !request.settings.core.may_execute() && !is_script_alias {
             let text = "Options ExecCGI is off in this directory";
             return Err(self.refuse(request, Status::FORBIDDEN, self.exec_off, text).await);

@@ -18,7 +18,6 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::level::Level;
 use crate::module::{Hooks, Module};
-use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::cgi;
 use crate::modules::proxy_fcgi::answer::{Log, Voice};
 use crate::modules::proxy_fcgi::relay::{Fault, Relay, Talk};
@@ -130,7 +129,7 @@ async fn respond(request: &mut RequestContext<'_>) -> Result<Response, Stop> {
 async fn check(request: &mut RequestContext<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
     let path = request.display_path();
     let refuse = |status, text: &str| Failure::new(status, NAME, format!("{text}: {path}"));
-    let is_script_alias = request.mapping.context_info.handler == Some(SCRIPT_HANDLER);
+    let is_script_alias = request.mapping.context_info.handler == Some(handler::SCRIPT);
     if !request.settings.core.may_execute() && !is_script_alias {
         let text = format!("mod_fcgid: location of script {path} does not have ExecCGI enabled");
         return Err(Failure::new(Status::FORBIDDEN, NAME, text).at_error().into());

@@ -10,9 +10,9 @@ use super::{HOST_SETTINGS, url};
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::log::level::Level;
+use crate::modules::proxy_fcgi;
 use crate::modules::proxy_fcgi::{Job, Target};
-use crate::modules::{alias, proxy_fcgi};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Stop, place_of};
 use crate::request_context::RequestContext;
 use crate::request_state::RequestKey;
 use crate::waiting::{NowOrLater, Waiting};
@@ -233,7 +233,7 @@ async fn on_disk(request: &RequestContext<'_>, path: &[u8]) -> Result<Option<OnD
     let below_root = [request.host.root.path_bytes(), &path[..]].concat();
     for name in [path, below_root] {
         let mut sub = request.sub(name.clone(), None);
-        sub.mapping.place = alias::place_of(request, &name, 0)?;
+        sub.mapping.place = place_of(request, &name, 0)?;
         if walk::walk(&mut sub).await.is_ok() && phase::is_regular(&sub) {
             return Ok(Some(OnDisk {
                 file: sub.mapping.place.path(),

@@ -150,21 +150,21 @@ fn define(
     pairs: &Pairs,
 ) -> Result<(), String> {
     if Balancer::is_named(real) {
-        let nth = builder.balancer(real)?;
-        return builder.set_balancer(nth, pairs).map_err(|(text, _)| text);
+        let nth = balancer(builder, real)?;
+        return set_balancer(builder, nth, pairs).map_err(|(text, _)| text);
     }
     warn_of_protocol(call, &pass.real);
     let is_match = matches!(pass.from, From::Regex(..));
-    let (nth, is_shared) = match builder.known_worker(&pass.real, pass.socket.as_deref(), is_match)
+    let (nth, is_shared) = match known_worker(builder, &pass.real, pass.socket.as_deref(), is_match)
     {
         Some(nth) => (nth, true),
-        None => (builder.add_worker(Worker::new(real, is_match, false)?), false),
+        None => (add_worker(builder, Worker::new(real, is_match, false)?), false),
     };
     let name = HOST_SETTINGS.change(&mut builder.host().modules).workers[nth].name.clone();
     pass.worker = is_match.then(|| name.clone());
     match is_shared {
         true => ignore(call, "AH01146", pairs, &name),
-        false => builder.set_worker(nth, pairs).map_err(|(text, _)| text)?,
+        false => set_worker(builder, nth, pairs).map_err(|(text, _)| text)?,
     }
     Ok(())
 }
@@ -224,7 +224,7 @@ fn add_member(
     name: &str,
     pairs: &Pairs,
 ) -> Result<(), String> {
-    let nth = builder.balancer(path)?;
+    let nth = balancer(builder, path)?;
     let mut worker = Worker::new(name, false, true)?;
     warn_of_protocol(call, &worker.name);
     let members = &HOST_SETTINGS.change(&mut builder.host().modules).balancers[nth].members;
@@ -285,12 +285,12 @@ impl Subject {
         is_match: bool,
     ) -> Result<Option<Self>, Error> {
         if Balancer::is_named(name) {
-            return Ok(builder.known_balancer(name).map(Self::Balancer));
+            return Ok(known_balancer(builder, name).map(Self::Balancer));
         }
         let text = "ProxySet uses an invalid \"unix:\" URL";
         let name = url::with_absolute_socket(name, &builder.server.runtime_dir);
         let (socket, url) = url::split_socket(&name).ok_or(text)?;
-        let known = builder.known_worker(&url, socket.as_deref(), is_match);
+        let known = known_worker(builder, &url, socket.as_deref(), is_match);
         Ok(known.map(Self::Worker))
     }
 
@@ -300,10 +300,10 @@ impl Subject {
         is_match: bool,
     ) -> Result<Self, String> {
         if Balancer::is_named(name) {
-            return builder.balancer(name).map(Self::Balancer);
+            return balancer(builder, name).map(Self::Balancer);
         }
         let name = url::with_absolute_socket(name, &builder.server.runtime_dir);
-        Ok(Self::Worker(builder.add_worker(Worker::new(&name, is_match, false)?)))
+        Ok(Self::Worker(add_worker(builder, Worker::new(&name, is_match, false)?)))
     }
 
     /// The error comes with the pair that is wrong.
@@ -313,90 +313,89 @@ impl Subject {
         pairs: &[(String, String)],
     ) -> Result<(), (String, usize)> {
         match self {
-            Self::Worker(nth) => builder.set_worker(*nth, pairs),
-            Self::Balancer(nth) => builder.set_balancer(*nth, pairs),
+            Self::Worker(nth) => set_worker(builder, *nth, pairs),
+            Self::Balancer(nth) => set_balancer(builder, *nth, pairs),
         }
     }
 }
 
-/// The backends and groups of the host that is open.
-impl Builder {
-    /// The number of the group of this name, which is made if there is none.
-    fn balancer(&mut self, url: &str) -> Result<usize, String> {
-        if let Some(nth) = self.known_balancer(url) {
-            return Ok(nth);
-        }
-        let balancers = &mut HOST_SETTINGS.change(&mut self.host().modules).balancers;
-        balancers.push(Arc::new(Balancer::new(url)?));
-        Ok(balancers.len() - 1)
-    }
+// The backends and groups of the host that is open.
 
-    fn known_balancer(&mut self, url: &str) -> Option<usize> {
-        let name = Balancer::name_of(url)?;
-        HOST_SETTINGS
-            .change(&mut self.host().modules)
-            .balancers
-            .iter()
-            .position(|balancer| balancer.name == name)
+/// The number of the group of this name, which is made if there is none.
+fn balancer(builder: &mut Builder, url: &str) -> Result<usize, String> {
+    if let Some(nth) = known_balancer(builder, url) {
+        return Ok(nth);
     }
+    let balancers = &mut HOST_SETTINGS.change(&mut builder.host().modules).balancers;
+    balancers.push(Arc::new(Balancer::new(url)?));
+    Ok(balancers.len() - 1)
+}
 
-    /// The backend with the longest name that covers a URL.
-    fn known_worker(
-        &mut self,
-        text: &str,
-        socket: Option<&std::path::Path>,
-        is_match: bool,
-    ) -> Option<usize> {
-        let start = text.find("://").map(|at| at + 3)?;
-        let host_end = text[start..].find('/').map_or(text.len(), |at| start + at);
-        let url = [&text[..host_end].to_ascii_lowercase(), &text[host_end..]].concat();
-        let covers = |worker: &Worker| {
-            let is_same = worker.is_match == is_match && worker.socket.as_deref() == socket;
-            is_same.then(|| worker.covers(url.as_bytes(), host_end)).flatten()
-        };
-        let workers = HOST_SETTINGS.change(&mut self.host().modules).workers.iter().enumerate();
-        workers.filter_map(|(nth, worker)| Some((covers(worker)?, nth))).max().map(|row| row.1)
-    }
+fn known_balancer(builder: &mut Builder, url: &str) -> Option<usize> {
+    let name = Balancer::name_of(url)?;
+    HOST_SETTINGS
+        .change(&mut builder.host().modules)
+        .balancers
+        .iter()
+        .position(|balancer| balancer.name == name)
+}
 
-    fn add_worker(&mut self, worker: Worker) -> usize {
-        let workers = &mut HOST_SETTINGS.change(&mut self.host().modules).workers;
-        workers.push(Arc::new(worker));
-        workers.len() - 1
-    }
+/// The backend with the longest name that covers a URL.
+fn known_worker(
+    builder: &mut Builder,
+    text: &str,
+    socket: Option<&std::path::Path>,
+    is_match: bool,
+) -> Option<usize> {
+    let start = text.find("://").map(|at| at + 3)?;
+    let host_end = text[start..].find('/').map_or(text.len(), |at| start + at);
+    let url = [&text[..host_end].to_ascii_lowercase(), &text[host_end..]].concat();
+    let covers = |worker: &Worker| {
+        let is_same = worker.is_match == is_match && worker.socket.as_deref() == socket;
+        is_same.then(|| worker.covers(url.as_bytes(), host_end)).flatten()
+    };
+    let workers = HOST_SETTINGS.change(&mut builder.host().modules).workers.iter().enumerate();
+    workers.filter_map(|(nth, worker)| Some((covers(worker)?, nth))).max().map(|row| row.1)
+}
 
-    fn set_worker(
-        &mut self,
-        nth: usize,
-        pairs: &[(String, String)],
-    ) -> Result<(), (String, usize)> {
-        let Some(worker) = HOST_SETTINGS.change(&mut self.host().modules).workers.get_mut(nth)
-        else {
-            return Ok(());
-        };
-        let parameters = &mut Arc::make_mut(worker).parameters;
-        for (at, (key, value)) in pairs.iter().enumerate() {
-            parameters.set(key, value).map_err(|text| (text, at))?;
-        }
-        Ok(())
-    }
+fn add_worker(builder: &mut Builder, worker: Worker) -> usize {
+    let workers = &mut HOST_SETTINGS.change(&mut builder.host().modules).workers;
+    workers.push(Arc::new(worker));
+    workers.len() - 1
+}
 
-    fn set_balancer(
-        &mut self,
-        nth: usize,
-        pairs: &[(String, String)],
-    ) -> Result<(), (String, usize)> {
-        let Some(balancer) = HOST_SETTINGS.change(&mut self.host().modules).balancers.get(nth)
-        else {
-            return Ok(());
-        };
-        let mut rules = balancer.rules.clone();
-        for (at, (key, value)) in pairs.iter().enumerate() {
-            rules.set(self, key, value).map_err(|text| (text, at))?;
-        }
-        Arc::make_mut(&mut HOST_SETTINGS.change(&mut self.host().modules).balancers[nth]).rules =
-            rules;
-        Ok(())
+fn set_worker(
+    builder: &mut Builder,
+    nth: usize,
+    pairs: &[(String, String)],
+) -> Result<(), (String, usize)> {
+    let Some(worker) = HOST_SETTINGS.change(&mut builder.host().modules).workers.get_mut(nth)
+    else {
+        return Ok(());
+    };
+    let parameters = &mut Arc::make_mut(worker).parameters;
+    for (at, (key, value)) in pairs.iter().enumerate() {
+        parameters.set(key, value).map_err(|text| (text, at))?;
     }
+    Ok(())
+}
+
+fn set_balancer(
+    builder: &mut Builder,
+    nth: usize,
+    pairs: &[(String, String)],
+) -> Result<(), (String, usize)> {
+    let Some(balancer) = HOST_SETTINGS.change(&mut builder.host().modules).balancers.get(nth)
+    else {
+        return Ok(());
+    };
+    let mut rules = balancer.rules.clone();
+    for (at, (key, value)) in pairs.iter().enumerate() {
+        rules.set(builder, key, value).map_err(|text| (text, at))?;
+    }
+    Arc::make_mut(&mut HOST_SETTINGS.change(&mut builder.host().modules).balancers[nth]).rules =
+        rules;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The scoreboard in one line, as httpd tells it to a service manager (mod_systemd).
 
 use super::number::ratio;
-use crate::modules::autoindex::size::size;
+use crate::short_size::size;
 use scoreboard::{ProcessState, ProcessView, RowState, Snapshot, Totals};
 
 /// Of all requests since the start: how many, and per second. Of the request slots how many are
