@@ -1,6 +1,6 @@
 //! `cargo xtask docs`: writes the manual of all directives, `docs/reference`, from their tables;
-//! `--check` only compares, as a test of crate `server` does. The generator is in
-//! `crates/server/src/reference.rs`: an example program of that crate runs it, so that the other
+//! `--check` only compares, as a test of crate `modules` does. The generator is in
+//! `crates/modules/src/reference.rs`: an example program of that crate runs it, so that the other
 //! chores need not build the server.
 
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let folder: PathBuf = root().join(FOLDER);
     let mut command = Command::new(cargo);
-    command.args(["run", "--quiet", "--package", "server", "--example", "reference", "--"]);
+    command.args(["run", "--quiet", "--package", "modules", "--example", "reference", "--"]);
     match command.args(args).arg(folder).current_dir(root()).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,

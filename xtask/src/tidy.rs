@@ -40,7 +40,6 @@ const FILE_CHECKS: &[FileCheck] = &[
     FileCheck { reads: rust::is_rust, run: rust::safety_comments },
     FileCheck { reads: rust::is_pure_root, run: rust::pure_crates },
     FileCheck { reads: rust::is_rust, run: fences::words },
-    FileCheck { reads: fences::is_frame, run: fences::concrete_modules },
     FileCheck { reads: rust::is_rust, run: bans::texts },
     FileCheck { reads: links::is_markdown, run: links::one_title },
     FileCheck { reads: links::is_markdown, run: links::markdown },

@@ -2,15 +2,15 @@
 
 use crate::context::Context;
 use crate::exchange::LogDetails;
-pub(crate) use crate::log::access::{ConnectionEnd, Fields};
-use crate::log::access::{Part, Record, TimeCache};
-use crate::log::id::{LogId, RequestLogId};
-use crate::log::level::Level;
 use crate::names::{End, Names};
 use crate::request_context::{Original, RequestContext};
 use crate::response::Response;
 use crate::site::host::ServerName;
 use crate::site::logs::Condition;
+pub(crate) use logging::access::{ConnectionEnd, Fields};
+use logging::access::{Part, Record, TimeCache};
+use logging::id::{LogId, RequestLogId};
+use logging::level::Level;
 use message::response::is_sendable;
 use message::{Field, RequestHead, Status};
 use runtime::process;

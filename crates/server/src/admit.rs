@@ -2,23 +2,23 @@
 //! (ap_process_request_internal of server/request.c). The modules that decide are not known here.
 
 use crate::failure::Failure;
-use crate::log::level::Level;
 use crate::mapping::Place;
 use crate::phase::{self, Decision, Stop};
 use crate::request_context::RequestContext;
 use crate::site::settings::Settings;
 use crate::walk::Beside;
+use logging::level::Level;
 use message::{Method, Status};
 use std::sync::Arc;
 
 /// Who the client is, as far as it was found out. A request that comes from another one, as a
 /// look-up or by an internal redirect, begins with what was known of that.
 #[derive(Clone, Default)]
-pub(crate) struct Authentication {
+pub struct Authentication {
     /// `r->user`
-    pub(crate) user: Option<Vec<u8>>,
+    pub user: Option<Vec<u8>>,
     /// `r->ap_auth_type`
-    pub(crate) auth_type: Option<&'static str>,
+    pub auth_type: Option<&'static str>,
     /// For what it was asked last who may see it.
     judged: Option<Judged>,
 }
@@ -146,7 +146,7 @@ fn undecided(request: &RequestContext<'_>, phase: &str) -> Stop {
 }
 
 /// Whether something in the folder of `request` would be shown to this client, for a listing.
-pub(crate) async fn would_admit(request: &RequestContext<'_>, beside: &Beside) -> bool {
+pub async fn would_admit(request: &RequestContext<'_>, beside: &Beside) -> bool {
     let Beside { settings, below, url } = beside;
     let opinions = &request.site().phases.open_to;
     // One that may refuse is enough to ask them all, in whatever order they stand.

@@ -3,7 +3,7 @@
 
 /// A content coding that we can apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coding {
+pub enum Coding {
     /// gzip, by DEFLATE.
     Gzip,
     /// br, by BROTLI_COMPRESS.
@@ -12,7 +12,7 @@ pub(crate) enum Coding {
 
 impl Coding {
     /// As `Accept-Encoding` and `Content-Encoding` name it, and as it is appended to entity tags.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
             Self::Brotli => "br",
@@ -21,7 +21,7 @@ impl Coding {
 }
 
 /// The first of `codings` that the client takes.
-pub(crate) fn choose(codings: &[Coding], accept_encoding: Option<&[u8]>) -> Option<Coding> {
+pub fn choose(codings: &[Coding], accept_encoding: Option<&[u8]>) -> Option<Coding> {
     let accepted = accept_encoding?;
     codings.iter().copied().find(|coding| accepts(accepted, coding.name()))
 }
@@ -76,7 +76,7 @@ impl<'a> Words<'a> {
 
 /// Which coding a response gets depends on more than the client's choice among some.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Uncertain;
+pub struct Uncertain;
 
 #[cfg(test)]
 mod tests {

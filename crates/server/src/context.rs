@@ -6,11 +6,6 @@ use crate::cache::{self, Cache};
 use crate::descriptors::Descriptors;
 use crate::failure::{Details, Failure};
 use crate::going_on::GoingOn;
-use crate::log::access::TimeCache;
-use crate::log::level::Level;
-use crate::log::message::{Message, OnConnection, OnRequest};
-use crate::log::recurring::{Said, Verdict};
-use crate::log::sink::local_time;
 use crate::question::Known;
 use crate::representation::http_date;
 use crate::request_context::RequestContext;
@@ -23,6 +18,11 @@ use crate::site::locate::Merged;
 use crate::slots::Slots;
 use crate::thread_state::ThreadState;
 use http1::HeadParser;
+use logging::access::TimeCache;
+use logging::level::Level;
+use logging::message::{Message, OnConnection, OnRequest};
+use logging::recurring::{Said, Verdict};
+use logging::sink::local_time;
 use runtime::backend::Address;
 use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, process};
@@ -82,7 +82,7 @@ pub struct Context {
     pub(crate) htaccess: Htaccess,
     pub(crate) known: Known,
     /// What modules keep on this thread.
-    pub(crate) modules: ThreadState,
+    pub modules: ThreadState,
     pub(crate) scratch: RefCell<Scratch>,
     /// Where keys of the cache are put together.
     pub(crate) key: RefCell<Vec<u8>>,
@@ -194,17 +194,17 @@ impl Context {
     }
 
     /// The site, for work on another thread.
-    pub(crate) fn server(&self) -> Arc<Server> {
+    pub fn server(&self) -> Arc<Server> {
         self.server.clone()
     }
 
     /// What this process has to do with the application that listens there.
-    pub(crate) fn pool(&self, address: &Address) -> Arc<Pool> {
+    pub fn pool(&self, address: &Address) -> Arc<Pool> {
         self.server.pools.of(address, &self.board, self.process)
     }
 
     /// This thread's part in looking after all of them.
-    pub(crate) fn pools(&self) -> &Watch {
+    pub fn pools(&self) -> &Watch {
         &self.pools
     }
 
@@ -219,7 +219,7 @@ impl Context {
     }
 
     /// The tasks of this thread whose requests are over.
-    pub(crate) fn going_on(&self) -> &GoingOn {
+    pub fn going_on(&self) -> &GoingOn {
         &self.going_on
     }
 
@@ -239,7 +239,8 @@ impl Context {
         &self.server.site.hosts[index]
     }
 
-    pub(crate) fn board(&self) -> &Scoreboard {
+    /// The scoreboard.
+    pub fn board(&self) -> &Scoreboard {
         &self.board
     }
 
@@ -249,7 +250,7 @@ impl Context {
     }
 
     /// Processes that serve at the same time, at most: half of the board is for those that finish.
-    pub(crate) fn processes_max(&self) -> usize {
+    pub fn processes_max(&self) -> usize {
         self.board.processes().div_ceil(2)
     }
 
@@ -270,7 +271,7 @@ impl Context {
     }
 
     /// Now, in whole seconds since 1970.
-    pub(crate) fn now_s(&self) -> i64 {
+    pub fn now_s(&self) -> i64 {
         clock::unix_s()
     }
 
@@ -299,7 +300,7 @@ impl Context {
     }
 
     /// Whether this thread carries one connection, which may hold it up.
-    pub(crate) fn carries_one(&self) -> bool {
+    pub fn carries_one(&self) -> bool {
         self.only_row.is_some()
     }
 
@@ -431,7 +432,7 @@ impl Context {
     }
 
     /// Log why a request failed.
-    pub(crate) fn log_failure(&self, failure: &Failure, request: &RequestContext<'_>) {
+    pub fn log_failure(&self, failure: &Failure, request: &RequestContext<'_>) {
         if failure.text.is_empty() {
             return;
         }

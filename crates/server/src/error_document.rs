@@ -106,7 +106,7 @@ pub(crate) fn page(
 }
 
 /// `<address>Apache/2.4.x (Trivet) Server at name Port 80</address>` (core.c, ap_psignature).
-pub(crate) fn signature(request: &RequestContext<'_>, prefix: &str) -> Vec<u8> {
+pub fn signature(request: &RequestContext<'_>, prefix: &str) -> Vec<u8> {
     let kind = request.settings.core.signature();
     if kind == Signature::Off {
         return Vec::new();

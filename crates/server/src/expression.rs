@@ -2,7 +2,6 @@
 //! for a request. The language is the crate `expr`; what it asks about is answered here.
 
 use crate::large_future::boxed;
-use crate::log::sink::local_time;
 use crate::names;
 use crate::phase;
 use crate::question;
@@ -10,10 +9,11 @@ use crate::representation::parse_http_date;
 use crate::request_context::{Purpose, RequestContext};
 use crate::response::Response;
 use crate::waiting::NowOrLater;
-pub(crate) use expr::Mode;
+pub use expr::Mode;
 use expr::{
     Expr, Facts, FileError, FileKind, FileStatus, LocalTime, Matches, StringExpr, Variable,
 };
+use logging::sink::local_time;
 use message::{Method, Status};
 use runtime::file::{self, Kind};
 use std::borrow::Cow;
@@ -35,31 +35,31 @@ const HAS_WAITED: &str = "something had to be waited for";
 
 /// A condition.
 #[derive(Clone, Debug)]
-pub(crate) struct Expression(Arc<Expr>);
+pub struct Expression(Arc<Expr>);
 
 impl Expression {
     /// Compile `text`.
     ///
     /// # Errors
     /// httpd's text.
-    pub(crate) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
+    pub fn parse(text: &str, mode: Mode) -> Result<Self, String> {
         let parsed = Expr::parse(text, &mode).map_err(|error| error.to_string())?;
         note(parsed.uses());
         Ok(Self(Arc::new(parsed)))
     }
 
     /// Whether it asks for the user (`Require expr`).
-    pub(crate) fn asks_for_user(&self) -> bool {
+    pub fn asks_for_user(&self) -> bool {
         self.0.uses().user
     }
 
     /// Whether it may have to wait: only for URLs that it looks up.
-    pub(crate) fn may_wait(&self) -> bool {
+    pub fn may_wait(&self) -> bool {
         self.0.uses().subrequests
     }
 
     /// Whether it holds. Fields of the request that it looks at are named in `Vary`.
-    pub(crate) fn holds<'l>(
+    pub fn holds<'l>(
         &'l self,
         request: &'l RequestContext<'_>,
         response: Option<&'l Response>,
@@ -74,7 +74,7 @@ impl Expression {
     }
 
     /// The same for whoever cannot wait: the thread itself does (`question::here`).
-    pub(crate) fn holds_here(
+    pub fn holds_here(
         &self,
         request: &RequestContext<'_>,
         response: Option<&Response>,
@@ -85,7 +85,7 @@ impl Expression {
     }
 
     /// The same; what `$1` and the like stand for stays in `matches`.
-    pub(crate) fn holds_with_here(
+    pub fn holds_with_here(
         &self,
         request: &RequestContext<'_>,
         matches: &mut Matches,
@@ -99,7 +99,7 @@ impl Expression {
     /// An expression is evaluated in one go, and knows nothing of waiting. One that looks a URL up
     /// of which nobody knows yet where it leads is evaluated again when that is known: this has no
     /// effect that could be seen, and its URLs are looked up once each.
-    pub(crate) async fn holds_with(
+    pub async fn holds_with(
         &self,
         request: &RequestContext<'_>,
         response: Option<&Response>,
@@ -176,26 +176,26 @@ impl LookedUp {
 
 /// A text with `%{...}` in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Text(Arc<StringExpr>);
+pub struct Text(Arc<StringExpr>);
 
 impl Text {
     /// Compile `text`.
     ///
     /// # Errors
     /// httpd's text.
-    pub(crate) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
+    pub fn parse(text: &str, mode: Mode) -> Result<Self, String> {
         let parsed = StringExpr::parse(text, &mode).map_err(|error| error.to_string())?;
         note(parsed.uses());
         Ok(Self(Arc::new(parsed)))
     }
 
     /// The text, if it is the same for every request.
-    pub(crate) fn constant(&self) -> Option<&[u8]> {
+    pub fn constant(&self) -> Option<&[u8]> {
         self.0.as_constant()
     }
 
     /// The text for a request.
-    pub(crate) fn value(
+    pub fn value(
         &self,
         request: &RequestContext<'_>,
         response: Option<&Response>,
@@ -204,7 +204,7 @@ impl Text {
     }
 
     /// The same; `$1` and the like stand for what a condition before it has found.
-    pub(crate) fn value_with(
+    pub fn value_with(
         &self,
         request: &RequestContext<'_>,
         matches: &mut Matches,

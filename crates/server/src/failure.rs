@@ -1,9 +1,9 @@
 //! Why a request gets an error response: the status, and what the error log says about it. A
 //! redirect of the client is one, too: it has a page, and `ErrorDocument` may replace that.
 
-use crate::log::level::Level;
 use crate::request_context::RequestContext;
 use crate::response::Field;
+use logging::level::Level;
 use message::Status;
 use message::escape::html_escape;
 use runtime::file::Errno;
@@ -13,23 +13,24 @@ use std::ops::{Deref, DerefMut};
 /// An error response in the making. Boxed, because nearly every function of the pipeline may
 /// return one and hardly any request does.
 #[derive(Debug)]
-pub(crate) struct Failure(Box<Details>);
+pub struct Failure(Box<Details>);
 
 /// What there is to say about it.
 #[derive(Debug)]
-pub(crate) struct Details {
-    pub(crate) status: Status,
+pub struct Details {
+    /// The status of the response.
+    pub status: Status,
     /// Code and reason in the words of a script.
-    pub(crate) status_line: Option<Vec<u8>>,
+    pub status_line: Option<Vec<u8>>,
     /// Module that speaks, for LogLevel.
-    pub(crate) module: &'static str,
+    pub module: &'static str,
     pub(crate) level: Level,
     /// httpd's number of the condition.
-    pub(crate) id: Option<u32>,
+    pub id: Option<u32>,
     /// Number of the system call's error behind it.
     pub(crate) os_error: Option<i32>,
     /// What the error log says; empty for nothing.
-    pub(crate) text: String,
+    pub text: String,
     /// What it is about, where that is the configuration or the machine and no single request:
     /// then those like it are counted (`log::recurring`).
     pub(crate) recurs: Option<Cow<'static, str>>,
@@ -63,7 +64,7 @@ impl DerefMut for Failure {
 
 impl Failure {
     /// A failure that is the client's doing or nobody's: logged at `info`.
-    pub(crate) fn new(status: Status, module: &'static str, text: impl Into<String>) -> Self {
+    pub fn new(status: Status, module: &'static str, text: impl Into<String>) -> Self {
         let text = text.into();
         Self(Box::new(Details {
             status,
@@ -84,64 +85,60 @@ impl Failure {
     }
 
     /// A message for the log, of no request's failure.
-    pub(crate) fn at(level: Level, module: &'static str, id: Option<u32>, text: &str) -> Self {
+    pub fn at(level: Level, module: &'static str, id: Option<u32>, text: &str) -> Self {
         let mut message = Self::new(Status::OK, module, text);
         (message.level, message.id) = (level, id);
         message
     }
 
     /// A redirect of the client; nothing is logged.
-    pub(crate) fn redirect(status: Status, location: impl Into<Vec<u8>>) -> Self {
+    pub fn redirect(status: Status, location: impl Into<Vec<u8>>) -> Self {
         Self::new(status, "core", "").field("Location", location)
     }
 
     /// With httpd's number.
-    pub(crate) fn id(mut self, id: u32) -> Self {
+    pub fn id(mut self, id: u32) -> Self {
         self.id = Some(id);
         self
     }
 
     /// The system has refused something with this number.
-    pub(crate) fn os_error(mut self, number: i32) -> Self {
+    pub fn os_error(mut self, number: i32) -> Self {
         self.os_error = Some(number);
         self
     }
 
     /// It would come with every request, and is about `subject`.
-    pub(crate) fn recurring(mut self, subject: impl Into<Cow<'static, str>>) -> Self {
+    pub fn recurring(mut self, subject: impl Into<Cow<'static, str>>) -> Self {
         self.recurs = Some(subject.into());
         self
     }
 
     /// The administrator should see it.
-    pub(crate) fn at_error(self) -> Self {
+    pub fn at_error(self) -> Self {
         self.level(Level::Error)
     }
 
     /// At this level.
-    pub(crate) fn level(mut self, level: Level) -> Self {
+    pub fn level(mut self, level: Level) -> Self {
         self.level = level;
         self
     }
 
     /// The client may try again after this long.
-    pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
+    pub fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after_s = Some(seconds);
         self
     }
 
     /// With a field of the response.
-    pub(crate) fn field(
-        mut self,
-        name: impl Into<Cow<'static, str>>,
-        value: impl Into<Vec<u8>>,
-    ) -> Self {
+    pub fn field(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Vec<u8>>) -> Self {
         self.fields.push((name.into(), value.into()));
         self
     }
 
     /// With a list of variants to choose from.
-    pub(crate) fn variants(mut self, html: Vec<u8>) -> Self {
+    pub fn variants(mut self, html: Vec<u8>) -> Self {
         self.variants = html;
         self
     }
@@ -159,7 +156,7 @@ impl Failure {
     }
 
     /// With a field of this response and of all that come in its place.
-    pub(crate) fn always(mut self, name: &'static str, value: Vec<u8>) -> Self {
+    pub fn always(mut self, name: &'static str, value: Vec<u8>) -> Self {
         self.always = Some((name.into(), value));
         self
     }
@@ -173,25 +170,19 @@ impl Failure {
 
 impl RequestContext<'_> {
     /// Log something about this request.
-    pub(crate) fn log(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
+    pub fn log(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
         let failure = Failure::at(level, module, id, text);
         self.context.log_failure(&failure, self);
     }
 
     /// The same of what is wrong with the configuration, whatever is asked for.
-    pub(crate) fn log_recurring(
-        &self,
-        level: Level,
-        module: &'static str,
-        id: Option<u32>,
-        text: &str,
-    ) {
+    pub fn log_recurring(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
         let failure = Failure::at(level, module, id, text).recurring(text.to_owned());
         self.context.log_failure(&failure, self);
     }
 
     /// Log what the system said about a file that the configuration names.
-    pub(crate) fn log_errno(&self, errno: Errno, module: &'static str, id: u32, text: &str) {
+    pub fn log_errno(&self, errno: Errno, module: &'static str, id: u32, text: &str) {
         let failure = Failure::at(Level::Error, module, Some(id), text).recurring(text.to_owned());
         self.context.log_failure(&failure.os_error(errno.raw_os_error()), self);
     }

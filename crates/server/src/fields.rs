@@ -7,7 +7,7 @@ use message::RequestHead;
 use std::borrow::Cow;
 
 /// The fields of a request. `RequestHeader add` makes lines of one name that stay apart.
-pub(crate) fn of_request(request: &ReceivedRequest) -> Vec<Field> {
+pub fn of_request(request: &ReceivedRequest) -> Vec<Field> {
     if !request.is_changed() {
         return of_head(&request.view());
     }
@@ -17,7 +17,7 @@ pub(crate) fn of_request(request: &ReceivedRequest) -> Vec<Field> {
 
 /// The fields of a head as it was sent; lines of one name are joined, as httpd does when it has
 /// read them (apr_table_compress in protocol.c).
-pub(crate) fn of_head(head: &RequestHead<'_>) -> Vec<Field> {
+pub fn of_head(head: &RequestHead<'_>) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::with_capacity(head.field_count());
     for (name, value) in head.fields() {
         let name = String::from_utf8_lossy(name);
@@ -30,7 +30,7 @@ pub(crate) fn of_head(head: &RequestHead<'_>) -> Vec<Field> {
 }
 
 /// The value of a field of a request, its lines joined.
-pub(crate) fn joined<'h>(head: &RequestHead<'h>, name: &[u8]) -> Option<Cow<'h, [u8]>> {
+pub fn joined<'h>(head: &RequestHead<'h>, name: &[u8]) -> Option<Cow<'h, [u8]>> {
     let wanted = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);
     let mut lines = head.fields().filter(wanted).map(|field| field.1);
     let first = lines.next()?;
@@ -47,12 +47,12 @@ fn join(value: &mut Vec<u8>, more: &[u8]) {
 }
 
 /// The first value of `name` (apr_table_get).
-pub(crate) fn get<'f>(fields: &'f [Field], name: &str) -> Option<&'f [u8]> {
+pub fn get<'f>(fields: &'f [Field], name: &str) -> Option<&'f [u8]> {
     fields.iter().find(|field| is(field, name)).map(|field| field.1.as_slice())
 }
 
 /// One field of this name, where the first one was (apr_table_set).
-pub(crate) fn set(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
+pub fn set(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
     let Some(at) = fields.iter().position(|field| is(field, name)) else {
         return add(fields, name, value);
     };
@@ -65,12 +65,12 @@ pub(crate) fn set(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
 }
 
 /// One more (apr_table_add).
-pub(crate) fn add(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
+pub fn add(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
     fields.push((Cow::Owned(name.to_owned()), value));
 }
 
 /// Added to the first one's list (apr_table_merge).
-pub(crate) fn merge(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
+pub fn merge(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
     match fields.iter_mut().find(|field| is(field, name)) {
         Some(field) => join(&mut field.1, &value),
         None => add(fields, name, value),
@@ -78,7 +78,7 @@ pub(crate) fn merge(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
 }
 
 /// None of this name (apr_table_unset).
-pub(crate) fn unset(fields: &mut Vec<Field>, name: &str) {
+pub fn unset(fields: &mut Vec<Field>, name: &str) {
     fields.retain(|field| !is(field, name));
 }
 

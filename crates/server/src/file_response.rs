@@ -73,7 +73,7 @@ pub(crate) fn respond(
 }
 
 /// A file takes GET, HEAD and, as httpd does, POST like GET.
-pub(crate) fn method_for_file(
+pub fn method_for_file(
     request: &ReceivedRequest,
     method: Option<Method>,
 ) -> Result<Method, Failure> {
@@ -93,7 +93,7 @@ pub(crate) fn method_for_file(
 
 /// The conditions of a request for what answers it. They are not about an error document: to httpd
 /// that has no copy at the client (`r->no_local_copy`, ap_die_r of http_request.c).
-pub(crate) fn conditions<'l>(request: &'l RequestContext<'_>) -> Conditions<'l> {
+pub fn conditions<'l>(request: &'l RequestContext<'_>) -> Conditions<'l> {
     match request.is_error_document {
         true => Conditions::default(),
         false => sent_conditions(&request.unmarked().received),
@@ -129,7 +129,7 @@ pub(crate) fn description(source: &Representation) -> Vec<Field> {
 }
 
 /// Encoding and languages, which come behind the type.
-pub(crate) fn late_description(source: &Representation) -> Vec<Field> {
+pub fn late_description(source: &Representation) -> Vec<Field> {
     let fields = [
         ("Content-Encoding", &source.content_encoding),
         ("Content-Language", &source.content_language),

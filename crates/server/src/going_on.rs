@@ -9,11 +9,11 @@ const REST: Duration = Duration::from_millis(20);
 
 /// One thread's tasks: each has a weak reference, so that none is counted that is gone.
 #[derive(Clone, Default)]
-pub(crate) struct GoingOn(Rc<()>);
+pub struct GoingOn(Rc<()>);
 
 impl GoingOn {
     /// Have something done to its end of which no client has to know.
-    pub(crate) fn start(&self, task: impl Future<Output = ()> + 'static) {
+    pub fn start(&self, task: impl Future<Output = ()> + 'static) {
         let counted = Rc::downgrade(&self.0);
         drop(runtime::thread::spawn(async move {
             task.await;

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// What answers a request: a module has it, which chose itself for the request.
-pub(crate) trait Handler {
+pub trait Handler {
     /// Its name, for `%R` and messages.
     fn name(&self) -> &'static str;
 
@@ -44,14 +44,14 @@ pub(crate) trait Handler {
 }
 
 /// An answer that was put together when it was chosen, and the handler that it is from.
-pub(crate) struct Made {
+pub struct Made {
     name: &'static str,
     response: Cell<Option<Response>>,
 }
 
 impl Made {
     /// The handler that is called `name` and says this.
-    pub(crate) fn new(name: &'static str, response: Response) -> Rc<Self> {
+    pub fn new(name: &'static str, response: Response) -> Rc<Self> {
         Rc::new(Self { name, response: Cell::new(Some(response)) })
     }
 }
@@ -67,17 +67,15 @@ impl Handler for Made {
 }
 
 /// What httpd calls the handler of CGI scripts, as which `ScriptAlias` has files run.
-pub(crate) const SCRIPT: &str = "cgi-script";
+pub const SCRIPT: &str = "cgi-script";
 
 /// What httpd calls the handler of files.
-pub(crate) const FILE: &str = "default-handler";
+pub const FILE: &str = "default-handler";
 
 /// The handler that is configured for a place: `SetHandler`, else `AddHandler` for the name of the
 /// file, else that of a `ScriptAlias`. As in httpd `SetHandler none` only takes back an outer
 /// `SetHandler` (core.c, core_override_type).
-pub(crate) fn configured<'l>(
-    request: &'l RequestContext<'_>,
-) -> Result<Option<Cow<'l, str>>, Stop> {
+pub fn configured<'l>(request: &'l RequestContext<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
     if let Some(Some(handler)) = request.settings.core.handler_name(request)? {
         return Ok(Some(handler));
     }
@@ -92,7 +90,7 @@ pub(crate) fn configured<'l>(
 
 /// The handler that answers: the configured one, else the media type without its parameters stands
 /// for one (config.c, ap_invoke_handler).
-pub(crate) fn effective<'l>(request: &'l RequestContext<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
+pub fn effective<'l>(request: &'l RequestContext<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
     if let Some(handler) = configured(request)? {
         return Ok(Some(handler));
     }

@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// A request slot while it is held. The request is counted there when it is over.
-pub(crate) struct Held {
+pub struct Held {
     slot: RefCell<Option<Slot>>,
     /// Where it is to be counted, until it is.
     place: RefCell<Option<Place>>,
@@ -65,7 +65,7 @@ impl Held {
     }
 
     /// Give the slot back, if it is still held.
-    pub(crate) fn release(&self) {
+    pub fn release(&self) {
         if let Some(slot) = self.slot.take() {
             self.spent.leave();
             slot.leave(clock::monotonic_ns().saturating_sub(self.since_ns.get()));
@@ -73,7 +73,7 @@ impl Held {
     }
 
     /// Take a slot again, after everybody who came earlier, if it was given back.
-    pub(crate) async fn regain(&self, context: &Context, host: usize, request: &ReceivedRequest) {
+    pub async fn regain(&self, context: &Context, host: usize, request: &ReceivedRequest) {
         if self.slot.borrow().is_some() {
             return;
         }

@@ -1,14 +1,14 @@
 //! What the server calls itself, and when it was built. WordPress, version tests and scanners
 //! look for httpd's name.
 
-use crate::log::time::{LocalTime, TimeFormat};
+use logging::time::{LocalTime, TimeFormat};
 
 /// The full identity, as in `Server` and in log lines. The version is that of the httpd whose
 /// behaviour is promised.
 pub const IDENTITY: &str = "Apache/2.4.71 (Trivet/0.1)";
 
 /// The version of httpd whose configuration and behaviour this is, for `<IfVersion>`.
-pub(crate) const VERSION: [u32; 3] = [2, 4, 71];
+pub const VERSION: [u32; 3] = [2, 4, 71];
 
 /// When this crate was compiled, as httpd writes it: `2026-11-12T08:58:41`, in Greenwich.
 pub fn built() -> String {
@@ -20,18 +20,24 @@ pub fn built() -> String {
 
 /// How much of it `ServerTokens` shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Tokens {
+pub enum Tokens {
+    /// `Apache`
     Product,
+    /// `Apache/2`
     Major,
+    /// `Apache/2.4`
     Minor,
+    /// `Apache/2.4.71`
     Minimal,
+    /// The same, and the system.
     System,
+    /// All of it.
     #[default]
     Full,
 }
 
 /// The words of `ServerTokens` (core.c).
-pub(crate) const TOKEN_WORDS: &[(&str, Tokens)] = &[
+pub const TOKEN_WORDS: &[(&str, Tokens)] = &[
     ("Full", Tokens::Full),
     ("OS", Tokens::System),
     ("Min", Tokens::Minimal),
@@ -56,7 +62,7 @@ impl Tokens {
 }
 
 /// How the server names itself below pages: the same as the `Server` field.
-pub(crate) fn banner(tokens: Tokens) -> &'static str {
+pub fn banner(tokens: Tokens) -> &'static str {
     tokens.server_field()
 }
 

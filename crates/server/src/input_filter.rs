@@ -4,7 +4,7 @@ use crate::request_context::RequestContext;
 use message::Refusal;
 
 /// A filter at work on one body.
-pub(crate) trait InputFilter {
+pub trait InputFilter {
     /// How much of the body it is given at once: bounds what may come of it.
     fn piece_bytes(&self) -> usize;
 
@@ -28,6 +28,6 @@ pub(crate) trait InputFilter {
 pub(crate) type ChooseInput = fn(&RequestContext<'_>) -> Option<Box<dyn InputFilter>>;
 
 /// The filter that the body of this request has to pass, if one has to.
-pub(crate) fn of(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
+pub fn of(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
     request.site().phases.input.and_then(|choose| choose(request))
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The numbers that the keys of one kind of list have taken so far.
-pub(crate) struct KeyNumbers(AtomicUsize);
+pub struct KeyNumbers(AtomicUsize);
 
 impl KeyNumbers {
     /// None so far.

@@ -14,6 +14,6 @@ pub(crate) fn placed<F: Future>(make: impl FnOnce() -> F) -> runtime::Placed<F> 
 /// A future on the heap. It is made apart: room for it in the frame of the caller would be memory
 /// of each stack.
 #[inline(never)]
-pub(crate) fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+pub fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
     Box::pin(make())
 }

@@ -1,92 +1,77 @@
-//! The server: connection engine, request pipeline and modules, written once for all MPMs.
+//! The server: connection engine, request pipeline and site, written once for all MPMs. What a
+//! module is stands here; the modules are crates above, whose list is passed in.
 //!
 //! An MPM makes one [`Context`] per serving thread and calls [`serve`] for each connection; it
 //! learns nothing else of this crate, and this crate learns nothing of it. Read
 //! `connection/` (the life of a connection), then `exchange.rs` (the life of a request), then
-//! `modules/mod.rs` (who runs when).
+//! `module.rs`.
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod access_log;
-mod accounting;
-mod admit;
+pub mod accounting;
+pub mod admit;
 mod byterange;
 mod cache;
 mod compat;
-mod configuration;
 mod connection;
-mod content_coding;
+pub mod content_coding;
 mod content_digest;
 mod context;
-mod defaults;
 mod descriptors;
-mod error_document;
+pub mod error_document;
 mod exchange;
-mod expression;
-mod failure;
-mod fields;
-mod file_response;
-mod going_on;
+pub mod expression;
+pub mod failure;
+pub mod fields;
+pub mod file_response;
+pub mod going_on;
 mod guarded;
-mod handler;
+pub mod handler;
 mod held;
-mod identity;
-mod input_filter;
+pub mod identity;
+pub mod input_filter;
 mod key_number;
-mod large_future;
-mod log;
-mod mapping;
-mod metadata;
-mod module;
-mod module_list;
-mod modules;
-mod mpm_settings;
-mod names;
+pub mod large_future;
+pub mod mapping;
+pub mod metadata;
+pub mod module;
+pub mod module_list;
+pub mod mpm_settings;
+pub mod names;
 mod negotiated;
-mod number;
 mod own_url;
 mod pace;
-mod phase;
-mod prepared;
-mod proxy_protocol;
-mod question;
-mod received_request;
-pub mod reference;
-mod representation;
-mod request_body;
-mod request_context;
-mod request_state;
-mod resolve;
-mod response;
-mod script;
+pub mod phase;
+pub mod prepared;
+pub mod proxy_protocol;
+pub mod question;
+pub mod received_request;
+pub mod representation;
+pub mod request_body;
+pub mod request_context;
+pub mod request_state;
+pub mod resolve;
+pub mod response;
+pub mod script;
 mod script_cache;
-mod serve;
 mod server;
-mod sharing;
-mod short_size;
-mod site;
+pub mod sharing;
+pub mod short_size;
+pub mod site;
 mod slots;
-mod table;
-mod thread_state;
+pub mod table;
+pub mod thread_state;
 mod transport;
-mod waiting;
-mod walk;
+pub mod waiting;
+pub mod walk;
 
-pub use configuration::{Configured, Facts, Httpd, Refused};
 pub use connection::serve;
 pub use context::{ConnectionsPerThread, Context};
-pub use defaults::{Php, Serve};
 pub use identity::{IDENTITY, built};
-pub use log::ration::Ration;
 pub use module_list::{Documented, Modules, STATIC_MODULES};
-pub use modules::MODULES;
-pub use modules::cgi::manage as cgi;
-pub use modules::fcgid::manage as fcgid;
-pub use modules::status::{holders, status_line};
-pub use modules::suexec;
 pub use mpm_settings::{
     Count, FIRST_GUESS_BYTES, Machine, MpmKind, MpmMessage, MpmSettings, SHARE_PERCENT, Sizes,
     Sizing, Warning,
 };
-pub use serve::Report;
 pub use server::Server;
 pub use site::dump::{Address, HostLine, VirtualHosts};

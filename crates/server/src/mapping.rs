@@ -11,17 +11,18 @@ use std::sync::Arc;
 /// ([`RequestContext::found`](crate::request_context::RequestContext::found)), and this may be
 /// remembered for other requests.
 #[derive(Clone)]
-pub(crate) struct Mapping {
+pub struct Mapping {
     /// The file system path that the URL was mapped to (`r->filename`).
-    pub(crate) place: Place,
-    pub(crate) context_info: ContextInfo,
+    pub place: Place,
+    /// How the URL came to that place.
+    pub context_info: ContextInfo,
     /// What of the URL is left behind a file (`r->path_info`).
-    pub(crate) path_info: Vec<u8>,
+    pub path_info: Vec<u8>,
     /// What is there, also after a handler has taken it, and where this process may not read it
     /// (`r->finfo`).
-    pub(crate) status: Option<Status>,
+    pub status: Option<Status>,
     /// How links on the way are treated, if alike in all folders.
-    pub(crate) links: Option<LinkPolicy>,
+    pub links: Option<LinkPolicy>,
     /// Settings of the folder alone, before Files, Location and If.
     pub(crate) folder_layers: Option<Layers>,
 }
@@ -40,21 +41,23 @@ impl Mapping {
     }
 
     /// What is there, whether this process may read it or not.
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<Kind> {
         self.status.map(|status| status.kind)
     }
 }
 
 /// A folder that is open, and a path below it without a leading slash.
 #[derive(Clone)]
-pub(crate) struct Place {
-    pub(crate) root: Arc<Root>,
-    pub(crate) below: Vec<u8>,
+pub struct Place {
+    /// The folder.
+    pub root: Arc<Root>,
+    /// The path below it; empty for the folder itself.
+    pub below: Vec<u8>,
 }
 
 impl Place {
     /// The full file name (`r->filename`).
-    pub(crate) fn path(&self) -> Vec<u8> {
+    pub fn path(&self) -> Vec<u8> {
         let mut path = self.root.path_bytes().to_vec();
         if !self.below.is_empty() {
             if path.last() != Some(&b'/') {
@@ -67,23 +70,24 @@ impl Place {
 }
 
 /// What the place holds.
-pub(crate) struct Entry {
+pub struct Entry {
     /// Open for reading.
-    pub(crate) file: File,
-    pub(crate) status: Status,
+    pub file: File,
+    /// What the kernel said of it when it was opened.
+    pub status: Status,
 }
 
 /// How the URL came to its place, as far as modules told it (`ap_set_context_info` and
 /// `ap_set_document_root` of core.c).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ContextInfo {
+pub struct ContextInfo {
     /// `CONTEXT_PREFIX`: the part of the URL path that a line such as `Alias` covers.
-    pub(crate) prefix: Vec<u8>,
+    pub prefix: Vec<u8>,
     /// `CONTEXT_DOCUMENT_ROOT`: what that part leads to, if not to the document root.
-    pub(crate) context_root: Option<Vec<u8>>,
+    pub context_root: Option<Vec<u8>>,
     /// `DOCUMENT_ROOT`, where it is one of this request alone.
-    pub(crate) document_root: Option<Vec<u8>>,
+    pub document_root: Option<Vec<u8>>,
     /// The handler of a `ScriptAlias` (the note `alias-forced-type`); one that is configured for
     /// the file comes before it.
-    pub(crate) handler: Option<&'static str>,
+    pub handler: Option<&'static str>,
 }

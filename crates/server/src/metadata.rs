@@ -7,36 +7,36 @@ use std::borrow::Cow;
 
 /// The module that reads names (mod_mime).
 #[derive(Clone, Copy)]
-pub(crate) struct Naming {
+pub struct Naming {
     /// What a name says where these settings hold.
-    pub(crate) metadata: for<'s> fn(&'s Settings, &'s Site, name: &[u8]) -> Metadata<'s>,
+    pub metadata: for<'s> fn(&'s Settings, &'s Site, name: &[u8]) -> Metadata<'s>,
     /// Whether what follows the file in a URL path belongs to its name.
-    pub(crate) uses_path_info: fn(&Settings) -> bool,
+    pub uses_path_info: fn(&Settings) -> bool,
 }
 
 /// What a file name says about the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Metadata<'a> {
+pub struct Metadata<'a> {
     /// Media type as configured; `content_type_value` is the field's value.
-    pub(crate) content_type: Option<&'a str>,
+    pub content_type: Option<&'a str>,
     /// Value of Content-Encoding.
-    pub(crate) encoding: Option<Cow<'a, str>>,
+    pub encoding: Option<Cow<'a, str>>,
     /// Values of Content-Language.
-    pub(crate) languages: Vec<&'a str>,
+    pub languages: Vec<&'a str>,
     /// Character set from AddCharset.
-    pub(crate) charset: Option<&'a str>,
+    pub charset: Option<&'a str>,
     /// Handler from AddHandler.
-    pub(crate) handler: Option<&'a str>,
+    pub handler: Option<&'a str>,
     /// Filters of the request, in order.
-    pub(crate) input_filters: Vec<&'a str>,
+    pub input_filters: Vec<&'a str>,
     /// Filters of the response, in order.
-    pub(crate) output_filters: Vec<&'a str>,
+    pub output_filters: Vec<&'a str>,
 }
 
 impl<'a> Metadata<'a> {
     /// Value of Content-Type. The character set of the name takes the place of the type's own
     /// (mod_mime.c `analyze_ct`); a type that cannot be parsed is sent as configured.
-    pub(crate) fn content_type_value(&self) -> Option<Cow<'a, str>> {
+    pub fn content_type_value(&self) -> Option<Cow<'a, str>> {
         let media_type = self.content_type?;
         if self.charset.is_none() && !media_type.contains(';') {
             return Some(Cow::Borrowed(media_type));
@@ -62,7 +62,7 @@ impl<'a> Metadata<'a> {
     }
 
     /// Value of Content-Language; httpd separates with a bare comma here.
-    pub(crate) fn language(&self) -> Option<Cow<'a, str>> {
+    pub fn language(&self) -> Option<Cow<'a, str>> {
         match self.languages.as_slice() {
             [] => None,
             [one] => Some(Cow::Borrowed(one)),

@@ -14,9 +14,9 @@ use crate::site::settings::Settings;
 use config::{Diagnostic, Directive};
 
 /// A module. Its settings are found by keys, its files hold all that it does.
-pub(crate) struct Module {
+pub struct Module {
     /// Its names and directives.
-    pub(crate) table: config::Module<Builder>,
+    pub table: config::Module<Builder>,
     pub(crate) hooks: Hooks,
     presence: Presence,
 }
@@ -34,7 +34,7 @@ enum Presence {
 
 impl Module {
     /// The module that `LoadModule` calls `name` and httpd has in `file`.
-    pub(crate) const fn new(
+    pub const fn new(
         name: &'static str,
         file: &'static str,
         directives: &'static [Directive<Builder>],
@@ -45,12 +45,12 @@ impl Module {
     }
 
     /// The same, there whatever is loaded.
-    pub(crate) const fn always(self) -> Self {
+    pub const fn always(self) -> Self {
         Self { presence: Presence::Always, ..self }
     }
 
     /// The same, there only if `LoadModule` names it: it does something by being there.
-    pub(crate) const fn if_asked(self) -> Self {
+    pub const fn if_asked(self) -> Self {
         Self { presence: Presence::Asked, ..self }
     }
 
@@ -86,68 +86,68 @@ pub(crate) type OpenSite = fn(&mut Site) -> Result<(), String>;
 /// What a module does, and when. In each phase the hooks of all modules run in the order of the
 /// list of modules.
 #[derive(Clone, Copy)]
-pub(crate) struct Hooks {
+pub struct Hooks {
     /// What is known before the URL is mapped (post_read_request): not for look-ups.
-    pub(crate) read: Option<Hook>,
+    pub read: Option<Hook>,
     /// From a URL path to a place: the first that answers decides, else it is the document root.
-    pub(crate) translate: Option<Translate>,
+    pub translate: Option<Translate>,
     /// What may still change the request once its settings are known (header_parser).
-    pub(crate) header: Option<Hook>,
+    pub header: Option<Hook>,
     /// Who may see it, whatever `Satisfy` says: httpd knows no such thing.
-    pub(crate) guard: Option<Hook>,
+    pub guard: Option<Hook>,
     /// Who may see it, by where the request comes from and what it asks for (access_checker): all
     /// must agree.
-    pub(crate) access: Option<Hook>,
+    pub access: Option<Hook>,
     /// Whether that is enough, or a user is needed (access_checker_ex): the first that accepts
     /// decides.
-    pub(crate) grant: Option<Decide>,
+    pub grant: Option<Decide>,
     /// Who the client is (check_user_id): the first that accepts decides.
-    pub(crate) identify: Option<Decide>,
+    pub identify: Option<Decide>,
     /// Whether that user may see it (auth_checker): the first that accepts decides.
-    pub(crate) authorize: Option<Decide>,
+    pub authorize: Option<Decide>,
     /// What kind of thing it is (type_checker).
-    pub(crate) kind: Option<Hook>,
+    pub kind: Option<Hook>,
     /// The last look-ups (fixups).
-    pub(crate) fixup: Option<Hook>,
+    pub fixup: Option<Hook>,
     /// What answers: the first that recognises the request decides.
-    pub(crate) resolve: Option<Resolve>,
+    pub resolve: Option<Resolve>,
     /// What changes the content of a response, before its fields are changed. Only one module has
     /// this.
-    pub(crate) content: Option<Content>,
+    pub content: Option<Content>,
     /// What changes the bodies of requests on their way to programs. Only one module has this.
-    pub(crate) input: Option<ChooseInput>,
+    pub input: Option<ChooseInput>,
     /// What changes a response.
-    pub(crate) finish: Option<Finish>,
+    pub finish: Option<Finish>,
     /// Whether a request may take the fast path.
-    pub(crate) plain: Option<Plain>,
+    pub plain: Option<Plain>,
     /// Whether `Satisfy Any` holds: one of access and user is enough.
-    pub(crate) satisfies_any: Option<fn(&RequestContext<'_>) -> bool>,
+    pub satisfies_any: Option<fn(&RequestContext<'_>) -> bool>,
     /// Who may see it, as far as settings alone tell: without it, a module with one of the five
     /// hooks above is asked about each file of a listing.
-    pub(crate) open_to: Option<OpenTo>,
+    pub open_to: Option<OpenTo>,
     /// Whether nothing but a change of the file that was found can change the answer.
-    pub(crate) only_choice: Option<OnlyChoice>,
+    pub only_choice: Option<OnlyChoice>,
     /// Whether every answer of a host with these settings gets fields, also refusals.
-    pub(crate) adds_always: Option<fn(&Settings) -> bool>,
+    pub adds_always: Option<fn(&Settings) -> bool>,
     /// Whether the time of the first byte is logged.
-    pub(crate) tracks_first_byte: Option<fn(&Settings) -> bool>,
+    pub tracks_first_byte: Option<fn(&Settings) -> bool>,
     /// What is said in the log when the server begins to serve.
-    pub(crate) begin: Option<fn(&Server)>,
+    pub begin: Option<fn(&Server)>,
     /// Whether it has programs run for requests: where no module does, nobody starts any.
-    pub(crate) runs_programs: bool,
+    pub runs_programs: bool,
     /// The settings of a server outside of all sections, where httpd creates what no line set.
-    pub(crate) complete: Option<fn(&mut Settings)>,
+    pub complete: Option<fn(&mut Settings)>,
     /// What names of files say. Only one module has this.
-    pub(crate) naming: Option<Naming>,
+    pub naming: Option<Naming>,
     /// What has to be opened with the site, in the parent.
-    pub(crate) open: Option<OpenSite>,
+    pub open: Option<OpenSite>,
     /// What is wrong with a whole configuration (check_config).
-    pub(crate) check: Option<fn(&Builder) -> Option<Diagnostic>>,
+    pub check: Option<fn(&Builder) -> Option<Diagnostic>>,
 }
 
 impl Hooks {
     /// None at all.
-    pub(crate) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         read: None,
         translate: None,
         header: None,
@@ -189,7 +189,7 @@ impl Hooks {
 
 impl Phases {
     /// The hooks of these modules, in their order.
-    pub(crate) fn of<'m>(modules: impl Iterator<Item = &'m Module>) -> Self {
+    pub fn of<'m>(modules: impl Iterator<Item = &'m Module>) -> Self {
         let hooks: Vec<&Hooks> = modules.map(|module| &module.hooks).collect();
         let hooks = hooks.as_slice();
         Self {

@@ -12,19 +12,19 @@ use config::{Diagnostic, Guards, Index, ModuleName, Scope};
 /// Every module there is.
 pub struct Modules {
     /// Hooks of a phase run in this order.
-    pub(crate) all: &'static [&'static Module],
+    pub all: &'static [&'static Module],
     /// The order in which they are shown; those that are not listed come last.
-    pub(crate) shown: &'static [&'static Module],
+    pub shown: &'static [&'static Module],
     /// What keeps something shut, whether there is a row for it or not.
-    pub(crate) guards: Guards,
+    pub guards: Guards,
 }
 
 /// The phase of content handlers, as server-info names it.
-pub(crate) const HANDLERS: &str = "Content Handlers";
+pub const HANDLERS: &str = "Content Handlers";
 
 impl Modules {
     /// Every module once, in the order in which they are shown.
-    pub(crate) fn shown(&self) -> impl Iterator<Item = &'static Module> + use<> {
+    pub fn shown(&self) -> impl Iterator<Item = &'static Module> + use<> {
         let (all, shown) = (self.all, self.shown);
         let is_listed =
             move |module: &Module| shown.iter().any(|row| row.table.name == module.table.name);
@@ -38,7 +38,7 @@ impl Modules {
     }
 
     /// Phases as server-info names them, with the modules that have a hook there.
-    pub(crate) fn hooks(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+    pub fn hooks(&self) -> Vec<(&'static str, Vec<&'static str>)> {
         let of = |has: fn(&Hooks) -> bool| {
             let those = self.all.iter().filter(|module| has(&module.hooks));
             let mut symbols: Vec<&str> = those.map(|module| module.table.name).collect();
@@ -77,19 +77,19 @@ impl Modules {
     }
 
     /// What modules find wrong with a whole configuration (check_config).
-    pub(crate) fn check(&self, builder: &Builder) -> Option<Diagnostic> {
+    pub fn check(&self, builder: &Builder) -> Option<Diagnostic> {
         let mut checks = self.all.iter().filter_map(|module| module.hooks.check);
         checks.find_map(|check| check(builder))
     }
 
     /// The directive rows of all modules, with the names that other modules of httpd would bring.
-    pub(crate) fn index(&self) -> Index<Builder> {
+    pub fn index(&self) -> Index<Builder> {
         Index::new(&self.tables(), config::known::NAMES).guarded(self.guards)
     }
 
     /// The rows that are in force with the modules that were loaded, and with those of httpd's that
     /// were asked for and are `missing`: their directives are warned about.
-    pub(crate) fn index_of(&self, loaded: &[&str], missing: &[&str]) -> Index<Builder> {
+    pub fn index_of(&self, loaded: &[&str], missing: &[&str]) -> Index<Builder> {
         let always: Vec<&str> =
             self.all.iter().filter(|it| it.is_always_there()).map(|it| it.table.name).collect();
         self.index().with_loaded(&self.tables(), |symbol| {
@@ -98,7 +98,7 @@ impl Modules {
     }
 
     /// All modules, for a configuration in which `LoadModule` decides which are there.
-    pub(crate) fn modular_names(&self) -> Vec<ModuleName> {
+    pub fn modular_names(&self) -> Vec<ModuleName> {
         let name = |is_static| {
             move |row: &(&'static str, &'static str)| ModuleName {
                 symbol: row.0,
@@ -118,7 +118,7 @@ impl Modules {
 
     /// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`,
     /// but for the MPMs, of which one is.
-    pub(crate) fn names(&self) -> Vec<ModuleName> {
+    pub fn names(&self) -> Vec<ModuleName> {
         let own = self.tables().into_iter().map(|module| (module.name, module.file));
         let own = own.filter(|row| !config::owners::is_mpm(row.0));
         let all = own.chain(OTHER_NAMES.iter().copied());
@@ -128,7 +128,7 @@ impl Modules {
     }
 
     /// Short names, for `LogLevel module:level`.
-    pub(crate) fn short_names(&self) -> Vec<&'static str> {
+    pub fn short_names(&self) -> Vec<&'static str> {
         let own = self.shown().map(Module::short_name);
         own.filter(|name| !config::owners::is_mpm(name))
             .chain(MpmKind::all().map(MpmKind::module))

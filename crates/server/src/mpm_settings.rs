@@ -4,7 +4,7 @@
 
 mod auto;
 mod check;
-pub(crate) mod help;
+pub mod help;
 mod message;
 
 pub use auto::{FIRST_GUESS_BYTES, Machine, SHARE_PERCENT};

@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `HostnameLookups`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum HostnameLookups {
+pub enum HostnameLookups {
+    /// Names are not looked up.
     #[default]
     Off,
     /// The name that the owner of the address gave it.
@@ -28,8 +29,10 @@ const NAMES_MAX: usize = 8;
 
 /// Whose address it is. They may be the same, but what makes one known says nothing of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub enum End {
+    /// The client.
     Client(IpAddr),
+    /// Our own.
     Local(IpAddr),
 }
 
@@ -42,7 +45,7 @@ impl End {
 
 /// Names that were found, or not found, on behalf of one connection.
 #[derive(Default)]
-pub(crate) struct Names(RefCell<Vec<(End, Option<Rc<str>>)>>);
+pub struct Names(RefCell<Vec<(End, Option<Rc<str>>)>>);
 
 impl Names {
     pub(crate) fn is_empty(&self) -> bool {
@@ -50,7 +53,7 @@ impl Names {
     }
 
     /// The name, as far as it is known.
-    pub(crate) fn get(&self, end: End) -> Option<Rc<str>> {
+    pub fn get(&self, end: End) -> Option<Rc<str>> {
         self.asked(end).flatten()
     }
 
@@ -61,7 +64,7 @@ impl Names {
     }
 
     /// As in httpd the first answer stays (`conn_rec.remote_host`).
-    pub(crate) fn keep(&self, end: End, name: Option<&str>) {
+    pub fn keep(&self, end: End, name: Option<&str>) {
         if self.asked(end).is_some() {
             return;
         }
@@ -115,7 +118,7 @@ impl Names {
 static LOOKED_AT: AtomicBool = AtomicBool::new(false);
 
 /// Something that looks at the name of the client was compiled.
-pub(crate) fn will_be_looked_at() {
+pub fn will_be_looked_at() {
     LOOKED_AT.store(true, Ordering::Relaxed);
 }
 

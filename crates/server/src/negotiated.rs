@@ -3,15 +3,15 @@
 
 /// What was chosen, and what the answer has to say about the choice.
 #[derive(Clone, Default)]
-pub(crate) struct Negotiated {
+pub struct Negotiated {
     /// `r->content_type`, where another module than mime chose one.
-    pub(crate) content_type: Option<String>,
-    pub(crate) content_language: Option<String>,
-    pub(crate) content_encoding: Option<String>,
+    pub content_type: Option<String>,
+    pub content_language: Option<String>,
+    pub content_encoding: Option<String>,
     /// The entity tag of the list of variants (`r->vlist_validator`); that of the answer has it.
-    pub(crate) list_tag: Option<Vec<u8>>,
+    pub list_tag: Option<Vec<u8>>,
     /// Caches of HTTP/1.0 must not keep the answer (`r->no_cache`).
-    pub(crate) no_cache: bool,
+    pub no_cache: bool,
 }
 
 impl Negotiated {

@@ -7,7 +7,7 @@ use crate::site::host::UseCanonicalName;
 
 impl RequestContext<'_> {
     /// `%V`, and the name in absolute URLs (UseCanonicalName).
-    pub(crate) fn server_name(&self) -> String {
+    pub fn server_name(&self) -> String {
         let canonical = self.host.name().map(str::to_owned);
         let local = || self.received().local_ip().to_string();
         match self.settings.core.use_canonical_name() {
@@ -39,7 +39,7 @@ impl RequestContext<'_> {
     }
 
     /// The port in absolute URLs (UseCanonicalPhysicalPort).
-    pub(crate) fn server_port(&self) -> u16 {
+    pub fn server_port(&self) -> u16 {
         // A ServerName without a port takes the one of the address away (core.c,
         // server_hostname_port).
         let configured = match &self.host.name {
@@ -62,7 +62,7 @@ impl RequestContext<'_> {
     }
 
     /// `http://name:port` for absolute URLs, or with https.
-    pub(crate) fn base_url(&self) -> Vec<u8> {
+    pub fn base_url(&self) -> Vec<u8> {
         let port = self.server_port();
         let mut url = format!("{}://", self.scheme()).into_bytes();
         url.extend_from_slice(self.url_host().as_bytes());

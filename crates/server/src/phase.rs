@@ -25,7 +25,7 @@ use std::rc::Rc;
 
 /// Why a request is not answered by a handler.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// An error, or a redirect of the client.
     Failure(Failure),
     /// Another local URL answers instead: path and query.
@@ -40,7 +40,7 @@ impl From<Failure> for Stop {
 
 /// A hook: a function of a module that looks at the request and may change it. Which kind it is
 /// stands in the list of its phase.
-pub(crate) enum Hook<T = ()> {
+pub enum Hook<T = ()> {
     /// It has all it needs.
     Now(fn(&mut RequestContext<'_>) -> Result<T, Stop>),
     /// It may have to wait (for a password, for DNS, for another look-up): a future that borrows
@@ -72,7 +72,7 @@ pub(crate) type Decide = Hook<Decision>;
 
 /// What such a hook says, if it does not refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub enum Decision {
     /// httpd's `OK`: nobody else is asked.
     Accepted,
     /// httpd's `DECLINED`: others may know.
@@ -97,14 +97,19 @@ pub(crate) type Filter =
 pub(crate) type Plain = fn(&Seen<'_>) -> bool;
 
 /// What the fast path knows of a request.
-pub(crate) struct Seen<'s> {
-    pub(crate) context: &'s Context,
-    pub(crate) host: &'s Host,
+pub struct Seen<'s> {
+    /// What the thread has.
+    pub context: &'s Context,
+    /// The virtual host.
+    pub host: &'s Host,
     /// Those that the prepared response was made with.
-    pub(crate) settings: &'s Settings,
-    pub(crate) head: RequestHead<'s>,
-    pub(crate) target: Target<'s>,
-    pub(crate) client: SocketAddr,
+    pub settings: &'s Settings,
+    /// The head.
+    pub head: RequestHead<'s>,
+    /// What it asks for.
+    pub target: Target<'s>,
+    /// Who sent it.
+    pub client: SocketAddr,
 }
 
 /// Tells the codings of which a response gets one by `Accept-Encoding` alone; an error where more
@@ -113,9 +118,11 @@ pub(crate) type Codings = fn(&RequestContext<'_>, &Response) -> Result<Vec<Codin
 
 /// Changes the content of responses: the output filters.
 #[derive(Clone, Copy)]
-pub(crate) struct Content {
-    pub(crate) codings: Codings,
-    pub(crate) filter: Filter,
+pub struct Content {
+    /// Which codings a response may get.
+    pub codings: Codings,
+    /// Changes the content.
+    pub filter: Filter,
 }
 
 /// Whether everybody may see it with a method, as far as settings alone tell: `Some(false)` if the
@@ -127,7 +134,7 @@ pub(crate) type OpenTo = fn(&Settings, Method) -> Option<bool>;
 pub(crate) type OnlyChoice = fn(&RequestContext<'_>, asked: &[u8]) -> bool;
 
 /// The hooks of the modules that are there, phase by phase.
-pub(crate) struct Phases {
+pub struct Phases {
     pub(crate) read: Vec<Hook>,
     pub(crate) translate: Vec<Translate>,
     pub(crate) header: Vec<Hook>,
@@ -145,7 +152,8 @@ pub(crate) struct Phases {
     pub(crate) input: Option<ChooseInput>,
     /// Of one module at most.
     pub(crate) naming: Option<Naming>,
-    pub(crate) finish: Vec<Finish>,
+    /// What changes a response before it is sent.
+    pub finish: Vec<Finish>,
     pub(crate) begin: Vec<fn(&Server)>,
     /// Whether a module has programs run for requests.
     pub(crate) run_programs: bool,
@@ -158,7 +166,7 @@ pub(crate) struct Phases {
 }
 
 /// Everything that is to be known before something can answer. For a look-up this is all there is.
-pub(crate) async fn process(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+pub async fn process(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     translate(request).await?;
     walk::walk(request).await?;
     after_walk(request).await
@@ -251,7 +259,7 @@ fn document_root(request: &RequestContext<'_>) -> Place {
 }
 
 /// What answers.
-pub(crate) async fn resolve(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
+pub async fn resolve(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
     if let Some(handler) = first(&request.site().phases.resolve, request).await? {
         return Ok(handler);
     }
@@ -262,7 +270,7 @@ pub(crate) async fn resolve(request: &mut RequestContext<'_>) -> Result<Rc<dyn H
 /// Look another URL up on behalf of a request: `name` in its folder, or an absolute path, as it
 /// would stand in a link (ap_sub_req_lookup_uri): it may lead up, and be escaped. What it may lead
 /// to is decided by the rules there.
-pub(crate) async fn look_up<'a>(
+pub async fn look_up<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
@@ -281,7 +289,7 @@ pub(crate) fn lead<'a>(request: &RequestContext<'a>, url: &[u8]) -> Option<Reque
 }
 
 /// The look-up of another URL before anything is known about it.
-pub(crate) fn sub_request<'a>(
+pub fn sub_request<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
@@ -322,7 +330,7 @@ fn check_depth(sub: &RequestContext<'_>) -> Result<(), Stop> {
 
 /// A name beside the file of `request`, or in it if it is a folder: no module maps its URL, since
 /// it is known where the name stands (ap_sub_req_lookup_dirent).
-pub(crate) async fn look_up_beside<'a>(
+pub async fn look_up_beside<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
@@ -331,7 +339,7 @@ pub(crate) async fn look_up_beside<'a>(
 }
 
 /// The same without what follows the file in the URL path (ap_sub_req_lookup_file).
-pub(crate) async fn look_up_file<'a>(
+pub async fn look_up_file<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
@@ -360,7 +368,7 @@ async fn look_up_in_folder<'a>(
 }
 
 /// A look-up whose URL and place below the root of `request` are known.
-pub(crate) async fn look_up_at<'a>(
+pub async fn look_up_at<'a>(
     request: &RequestContext<'a>,
     mut sub: RequestContext<'a>,
     path_info: &[u8],
@@ -379,7 +387,7 @@ pub(crate) async fn look_up_at<'a>(
 
 /// The internal redirect to a URL as it would stand in a request: escaped, with its query
 /// (ap_internal_redirect).
-pub(crate) fn internal(request: &RequestContext<'_>, url: &[u8]) -> Stop {
+pub fn internal(request: &RequestContext<'_>, url: &[u8]) -> Stop {
     let (raw, query) = match url.iter().position(|byte| *byte == b'?') {
         Some(at) => (&url[..at], Some(url[at + 1..].to_vec())),
         None => (url, None),
@@ -393,7 +401,7 @@ pub(crate) fn internal(request: &RequestContext<'_>, url: &[u8]) -> Stop {
 }
 
 /// The failure for what could not be opened, in httpd's words.
-pub(crate) fn open_failure(request: &RequestContext<'_>, errno: Errno) -> Failure {
+pub fn open_failure(request: &RequestContext<'_>, errno: Errno) -> Failure {
     let path = request.display_path();
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => {
@@ -439,20 +447,20 @@ fn denied(request: &RequestContext<'_>, path: &str) -> Failure {
 }
 
 /// Whether the place holds a regular file that this process may read.
-pub(crate) fn is_file(request: &RequestContext<'_>) -> bool {
+pub fn is_file(request: &RequestContext<'_>) -> bool {
     is_regular(request) && request.found.is_ok()
 }
 
 /// Whether the place holds a regular file. That is enough for a script, which whoever runs it has
 /// to be allowed to read, and not this process.
-pub(crate) fn is_regular(request: &RequestContext<'_>) -> bool {
+pub fn is_regular(request: &RequestContext<'_>) -> bool {
     request.kind() == Some(Kind::File)
 }
 
 /// The place of a path that is known per request only. It is made normal as httpd does
 /// (ap_server_root_relative), but only `own_parents` segments `..` are the administrator's: a
 /// client must not bring any in through a group of a regular expression or the name of a host.
-pub(crate) fn place_of(
+pub fn place_of(
     request: &RequestContext<'_>,
     path: &[u8],
     own_parents: usize,

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// What the directives say. They concern addresses of the server, whatever host they stand in:
 /// which host a request is for shows only behind the header.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ProxyProtocol {
+pub struct ProxyProtocol {
     on: Vec<Setting>,
     off: Vec<Setting>,
     /// Networks of clients that send no header.
@@ -29,7 +29,7 @@ const ANY: HostAddress = HostAddress { ip: None, port: None };
 impl ProxyProtocol {
     /// RemoteIPProxyProtocol in the host at hand. The last word about an address holds; gives a
     /// text for each earlier one that is overridden (remoteip_enable_proxy_protocol).
-    pub(crate) fn set(builder: &mut Builder, is_on: bool) -> Vec<String> {
+    pub fn set(builder: &mut Builder, is_on: bool) -> Vec<String> {
         let host = if builder.is_in_virtual_host() { builder.hosts.len() - 1 } else { 0 };
         let addresses = match builder.hosts[host].addresses.as_slice() {
             [] => vec![ANY],
@@ -51,7 +51,7 @@ impl ProxyProtocol {
     }
 
     /// RemoteIPProxyProtocolExceptions
-    pub(crate) fn except(&mut self, network: Subnet) {
+    pub fn except(&mut self, network: Subnet) {
         self.exceptions.push(network);
     }
 

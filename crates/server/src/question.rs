@@ -23,9 +23,14 @@ use std::rc::Rc;
 
 /// What is asked by more than one module, and of more than one request.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Question {
+pub enum Question {
     /// Whether the password is the one that was hashed.
-    Password { hash: Vec<u8>, password: Vec<u8> },
+    Password {
+        /// What the file of passwords has.
+        hash: Vec<u8>,
+        /// What the client sent.
+        password: Vec<u8>,
+    },
     /// The name of an address, if that name in turn leads to the address (`REMOTE_DOUBLE_REV`).
     NameOf(IpAddr),
     /// The name that whoever owns an address gave it: nothing may depend on it but texts.
@@ -36,11 +41,12 @@ pub(crate) enum Question {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// Whether it fits; an error says why nobody can tell.
     Fits(Result<bool, password::Unusable>),
     /// `None`: it has no name that can be trusted.
     Name(Option<String>),
+    /// The addresses of a name; none if it has none.
     Addresses(Vec<IpAddr>),
 }
 
@@ -108,7 +114,7 @@ impl Answers {
 ///
 /// # Errors
 /// As [`elsewhere`].
-pub(crate) fn ask<'l>(request: &'l RequestContext<'_>, question: Question) -> Waiting<'l, Answer> {
+pub fn ask<'l>(request: &'l RequestContext<'_>, question: Question) -> Waiting<'l, Answer> {
     request.mark_personal();
     ask_for_all(request, question)
 }
@@ -139,7 +145,7 @@ pub(crate) fn ask_for_all<'l>(
 ///
 /// # Errors
 /// 500 if the request has waited for too much, or if there is no thread to find it out.
-pub(crate) fn elsewhere<'l, T: Send + 'static>(
+pub fn elsewhere<'l, T: Send + 'static>(
     request: &'l RequestContext<'_>,
     about: &impl Hash,
     work: impl FnOnce() -> T + Send + 'static,

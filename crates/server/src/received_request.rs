@@ -2,12 +2,12 @@
 
 use crate::accounting::TimeSpent;
 use crate::held::Held;
-use crate::log::access::Fields;
-use crate::log::id::LogIds;
 use crate::names::Names;
 use crate::request_body::RequestBody;
 use crate::response::Field;
 use http1::{HeadLimits, HeadParser, Progress};
+use logging::access::Fields;
+use logging::id::LogIds;
 use message::{
     BodyLength, Framing, FramingSpans, Head, Method, OwnedHead, Refusal, RequestHead, limits,
 };
@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::{Rc, Weak};
 
 /// One request. The body stays on the connection until somebody wants it.
-pub(crate) struct ReceivedRequest {
+pub struct ReceivedRequest {
     head: OwnedHead,
     /// The head as it was sent, where the fields of this one are others: what the bytes on the
     /// connection mean is told by that one alone.
@@ -27,28 +27,28 @@ pub(crate) struct ReceivedRequest {
     /// Whether the head could be parsed. If not, it is what arrived of the request line.
     is_parsed: bool,
     /// The other end of the connection, or whom a proxy there has announced.
-    pub(crate) client: SocketAddr,
+    pub client: SocketAddr,
     /// That proxy, which is the other end then.
-    pub(crate) proxy: Option<SocketAddr>,
+    pub proxy: Option<SocketAddr>,
     /// Our end.
-    pub(crate) local: SocketAddr,
+    pub local: SocketAddr,
     /// When the head was complete, microseconds since 1970.
-    pub(crate) start_us: i64,
+    pub start_us: i64,
     /// The same on the precise monotonic clock.
     pub(crate) start_ns: u64,
     /// What the error log has said about it.
-    pub(crate) ids: LogIds,
+    pub ids: LogIds,
     /// What is known of the names of the connection's ends.
-    pub(crate) names: Rc<Names>,
+    pub names: Rc<Names>,
     /// Whether it is given up when the client sends no more. Others are answered even then: some
     /// clients close their side as soon as they have asked.
-    pub(crate) ends_with_input: Rc<Cell<bool>>,
+    pub ends_with_input: Rc<Cell<bool>>,
     /// Its body, if it has one.
-    pub(crate) incoming: Option<Rc<RequestBody>>,
+    pub incoming: Option<Rc<RequestBody>>,
     /// The slot that it has, once it has one: it may be given back while somebody is waited for.
-    pub(crate) held: RefCell<Weak<Held>>,
+    pub held: RefCell<Weak<Held>>,
     /// Where its time goes.
-    pub(crate) spent: Rc<TimeSpent>,
+    pub spent: Rc<TimeSpent>,
 }
 
 impl ReceivedRequest {
@@ -95,12 +95,12 @@ impl ReceivedRequest {
     }
 
     /// The head.
-    pub(crate) fn view(&self) -> RequestHead<'_> {
+    pub fn view(&self) -> RequestHead<'_> {
         self.head.view()
     }
 
     /// The other end of the connection.
-    pub(crate) fn other_end(&self) -> SocketAddr {
+    pub fn other_end(&self) -> SocketAddr {
         self.proxy.unwrap_or(self.client)
     }
 
@@ -110,7 +110,7 @@ impl ReceivedRequest {
     }
 
     /// What the head means for the bytes after it.
-    pub(crate) fn framing(&self) -> Result<Framing<'_>, Refusal> {
+    pub fn framing(&self) -> Result<Framing<'_>, Refusal> {
         self.framing.map(|framing| framing.of(self.sent_bytes()))
     }
 
@@ -120,12 +120,12 @@ impl ReceivedRequest {
     }
 
     /// The query, once the framing is known to be right.
-    pub(crate) fn query(&self) -> Option<&[u8]> {
+    pub fn query(&self) -> Option<&[u8]> {
         self.framing.ok()?.query(self.sent_bytes())
     }
 
     /// The first value of a field.
-    pub(crate) fn field(&self, name: &[u8]) -> Option<&[u8]> {
+    pub fn field(&self, name: &[u8]) -> Option<&[u8]> {
         self.view().get_name(name)
     }
 
@@ -141,7 +141,7 @@ impl ReceivedRequest {
 
     /// The same request with other fields, for `RequestHeader`. Fields that could not have been
     /// sent are left out. `None` if the others make no head.
-    pub(crate) fn with_fields(&self, fields: &[Field]) -> Option<Self> {
+    pub fn with_fields(&self, fields: &[Field]) -> Option<Self> {
         let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_slice()));
         let head = match self.is_parsed {
             true => self.head.with_fields(fields)?,
@@ -178,7 +178,7 @@ impl ReceivedRequest {
     }
 
     /// Whether the response has no body because of the method.
-    pub(crate) fn is_head(&self) -> bool {
+    pub fn is_head(&self) -> bool {
         self.method() == Some(Method::Head)
     }
 
@@ -188,7 +188,7 @@ impl ReceivedRequest {
     }
 
     /// The length of the body, once the framing is known to be right.
-    pub(crate) fn body(&self) -> BodyLength {
+    pub fn body(&self) -> BodyLength {
         self.framing.map_or(BodyLength::None, FramingSpans::body)
     }
 }

@@ -21,13 +21,17 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// A file as HTTP sees it (RFC 9110 section 3.2). Everything in it comes from one `fstat` of the
 /// descriptor that is sent, so that length and validators belong to the same bytes.
-pub(crate) struct Representation {
-    pub(crate) file: File,
-    pub(crate) status: Status,
+pub struct Representation {
+    /// The open file.
+    pub file: File,
+    /// What `fstat` said of it.
+    pub status: Status,
     pub(crate) etag: Option<Vec<u8>>,
     pub(crate) last_modified: String,
-    pub(crate) last_modified_s: i64,
-    pub(crate) content_type: Option<String>,
+    /// When it was changed, seconds since 1970.
+    pub last_modified_s: i64,
+    /// The value of `Content-Type`.
+    pub content_type: Option<String>,
     pub(crate) content_encoding: Option<String>,
     pub(crate) content_language: Option<String>,
     /// `ContentDigest`
@@ -38,18 +42,20 @@ pub(crate) struct Representation {
 }
 
 /// Where the file was found, to look again.
-pub(crate) struct Origin {
-    pub(crate) root: Arc<Root>,
-    pub(crate) below: Vec<u8>,
+pub struct Origin {
+    /// The folder that it was looked for beneath.
+    pub root: Arc<Root>,
+    /// The path below it.
+    pub below: Vec<u8>,
     /// `None` where the policy differs from folder to folder.
-    pub(crate) links: Option<LinkPolicy>,
+    pub links: Option<LinkPolicy>,
 }
 
 /// A file changed this recently may change again within the resolution of its time stamp.
 const SETTLED_NS: i128 = 2_000_000_000;
 
 /// The media type of the file that is, or would be, in the place of `request`.
-pub(crate) fn content_type(request: &RequestContext<'_>) -> Option<String> {
+pub fn content_type(request: &RequestContext<'_>) -> Option<String> {
     let settings = &request.settings;
     let mime = request.metadata(request.mime_name());
     let of_name = || mime.content_type_value().map(std::borrow::Cow::into_owned);
@@ -58,7 +64,7 @@ pub(crate) fn content_type(request: &RequestContext<'_>) -> Option<String> {
 }
 
 /// The same of its encoding and its languages.
-pub(crate) fn codings(request: &RequestContext<'_>) -> [(&'static str, Option<String>); 2] {
+pub fn codings(request: &RequestContext<'_>) -> [(&'static str, Option<String>); 2] {
     let mime = request.metadata(request.mime_name());
     let encoding = || mime.encoding.as_deref().map(str::to_owned);
     let language = || mime.language().map(std::borrow::Cow::into_owned);
@@ -70,7 +76,7 @@ pub(crate) fn codings(request: &RequestContext<'_>) -> [(&'static str, Option<St
 
 impl Representation {
     /// Whether a description may have to be waited for: only for digests.
-    pub(crate) fn may_wait(request: &RequestContext<'_>) -> bool {
+    pub fn may_wait(request: &RequestContext<'_>) -> bool {
         request.settings.core.content_digest() || request.settings.core.file_etag().digest
     }
 
@@ -78,7 +84,7 @@ impl Representation {
     ///
     /// # Errors
     /// 503 if too many files are open; as [`content_digest::md5`].
-    pub(crate) async fn new(
+    pub async fn new(
         entry: Entry,
         request: &RequestContext<'_>,
         origin: Origin,
@@ -137,7 +143,7 @@ impl Representation {
 }
 
 /// The tag of something that is no file: its time alone (http_etag.c, ap_make_etag_ex).
-pub(crate) fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
+pub fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
     let weak = if now_us - modified_us < 1_000_000 { "W/" } else { "" };
     format!("{weak}\"{:x}\"", modified_us.cast_unsigned()).into_bytes()
 }
@@ -146,7 +152,7 @@ pub(crate) fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
 ///
 /// # Errors
 /// As [`content_digest::sha1`].
-pub(crate) async fn file_tag(
+pub async fn file_tag(
     request: &RequestContext<'_>,
     file: &File,
     status: &Status,
@@ -165,7 +171,7 @@ pub(crate) async fn file_tag(
 /// The entity tag of a negotiated answer: that of the file joined with that of the list of
 /// variants, which for MultiViews is a tag of the folder's time alone, for a type map that of the
 /// map. As httpd sends it, it lacks its final quotation mark (http_etag.c `etag_end`).
-pub(crate) fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
+pub fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
     let bare = |tag: &[u8]| {
         let strong = tag.strip_prefix(b"W/").unwrap_or(tag);
         let inside = strong.strip_prefix(b"\"").unwrap_or(strong);
@@ -178,7 +184,7 @@ pub(crate) fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
 
 /// `Last-Modified` and `ETag` of a folder, of which no digest is made (ap_make_etag_ex: where
 /// nothing but a digest is asked for httpd sends an empty tag, which would match every time).
-pub(crate) fn folder_validators(request: &RequestContext<'_>, status: &Status) -> Vec<Field> {
+pub fn folder_validators(request: &RequestContext<'_>, status: &Status) -> Vec<Field> {
     let now_us = request.unmarked().received.start_us;
     let facts = FileEtag { digest: false, ..request.settings.core.file_etag() };
     let changed_s = status.modified_us().min(now_us).div_euclid(1_000_000);
@@ -207,13 +213,13 @@ fn make_etag(facts: FileEtag, status: &Status, now_us: i64) -> Option<Vec<u8>> {
 }
 
 /// IMF-fixdate of `unix_s`.
-pub(crate) fn http_date(unix_s: i64) -> String {
+pub fn http_date(unix_s: i64) -> String {
     let since = Duration::from_secs(u64::try_from(unix_s).unwrap_or(0));
     httpdate::fmt_http_date(UNIX_EPOCH + since)
 }
 
 /// Seconds since 1970 of an HTTP-date in any of its three forms; `None` for anything else.
-pub(crate) fn parse_http_date(value: &[u8]) -> Option<i64> {
+pub fn parse_http_date(value: &[u8]) -> Option<i64> {
     let date = httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok()?;
     let since = date.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
@@ -221,7 +227,7 @@ pub(crate) fn parse_http_date(value: &[u8]) -> Option<i64> {
 
 /// sendfile would wait for the disk, and all connections of this thread with it: let a helper
 /// thread wait instead.
-pub(crate) async fn load_cold(
+pub async fn load_cold(
     source: &Representation,
     offset: u64,
     count: usize,

@@ -11,7 +11,7 @@ use std::task::Poll;
 /// What is handed from the connection to a handler. Both run in one task, and the connection asks
 /// the handler again whenever something has come: so nobody has to be woken.
 #[derive(Default)]
-pub(crate) struct RequestBody {
+pub struct RequestBody {
     state: RefCell<State>,
 }
 
@@ -33,13 +33,13 @@ struct State {
 impl RequestBody {
     /// A handler is going to read it: `limit` is `LimitRequestBody` of its place. Without this the
     /// body is dropped behind its back.
-    pub(crate) fn want(&self, limit: u64) {
+    pub fn want(&self, limit: u64) {
         self.state.borrow_mut().limit.get_or_insert(limit);
     }
 
     /// The next piece; `None` at the end. A body that breaks a rule, or does not come in time, ends
     /// in the refusal to answer with.
-    pub(crate) fn poll_read(&self) -> Poll<Result<Option<Vec<u8>>, Refusal>> {
+    pub fn poll_read(&self) -> Poll<Result<Option<Vec<u8>>, Refusal>> {
         let mut state = self.state.borrow_mut();
         if !state.ready.is_empty() {
             return Poll::Ready(Ok(Some(std::mem::take(&mut state.ready))));
@@ -52,7 +52,7 @@ impl RequestBody {
     }
 
     /// The same for those who have nothing else to do.
-    pub(crate) async fn read(&self) -> Result<Option<Vec<u8>>, Refusal> {
+    pub async fn read(&self) -> Result<Option<Vec<u8>>, Refusal> {
         poll_fn(|_| self.poll_read()).await
     }
 

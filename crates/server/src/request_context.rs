@@ -6,12 +6,11 @@
 
 mod client;
 
-pub(crate) use client::Client;
+pub use client::Client;
 
 use crate::access_log;
 use crate::admit::Authentication;
 use crate::context::Context;
-use crate::log::level::Level;
 use crate::mapping::{ContextInfo, Entry, Mapping};
 use crate::metadata::Metadata;
 use crate::negotiated::Negotiated;
@@ -25,6 +24,7 @@ use crate::site::Site;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Table;
+use logging::level::Level;
 use message::Method;
 use runtime::file::{Errno, Kind};
 use std::cell::RefCell;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 /// Why there is a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// A client sent it.
     Main,
     /// An internal redirect: it replaces the request that it came from.
@@ -46,13 +46,13 @@ pub(crate) enum Purpose {
 #[derive(Clone)]
 pub(crate) struct Original {
     pub(crate) path: Vec<u8>,
-    pub(crate) query: Option<Vec<u8>>,
+    pub query: Option<Vec<u8>>,
     /// The status that led to the redirect; 200 if none did.
     pub(crate) status: u16,
     pub(crate) filename: Vec<u8>,
-    pub(crate) handler: Option<&'static str>,
-    pub(crate) user: Option<Vec<u8>>,
-    pub(crate) method: Option<Method>,
+    pub handler: Option<&'static str>,
+    pub user: Option<Vec<u8>>,
+    pub method: Option<Method>,
     pub(crate) env: Table,
     /// The logs whose `expr=` held for it, by their position in those of the host.
     pub(crate) logs: Vec<usize>,
@@ -68,49 +68,58 @@ pub(crate) struct Common {
 }
 
 /// The request.
-pub(crate) struct RequestContext<'a> {
-    pub(crate) context: &'a Context,
-    pub(crate) host: &'a Host,
+pub struct RequestContext<'a> {
+    /// What the thread has.
+    pub context: &'a Context,
+    /// The virtual host.
+    pub host: &'a Host,
     client: Client,
-    pub(crate) purpose: Purpose,
+    /// Why there is this request.
+    pub purpose: Purpose,
     /// The method; an error document is asked for with GET.
-    pub(crate) method: Option<Method>,
+    pub method: Option<Method>,
     /// Decoded and normal URL path (`r->uri`).
-    pub(crate) path: Vec<u8>,
-    pub(crate) query: Option<Vec<u8>>,
-    pub(crate) mapping: Mapping,
+    pub path: Vec<u8>,
+    /// The query, as it was sent (`r->args`).
+    pub query: Option<Vec<u8>>,
+    /// Where the URL leads.
+    pub mapping: Mapping,
     /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins
     /// with `proxy:`).
-    pub(crate) backend: Option<Vec<u8>>,
+    pub backend: Option<Vec<u8>>,
     /// What is there, until a handler takes it, or why it cannot be opened.
-    pub(crate) found: Result<Entry, Errno>,
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) negotiated: Negotiated,
+    pub found: Result<Entry, Errno>,
+    /// What holds for it.
+    pub settings: Arc<Settings>,
+    /// What negotiation chose.
+    pub negotiated: Negotiated,
     /// What modules keep for it.
-    pub(crate) state: RequestState,
+    pub state: RequestState,
     /// `r->subprocess_env`
-    pub(crate) env: Table,
+    pub env: Table,
     /// `r->notes`
-    pub(crate) notes: Table,
+    pub notes: Table,
     /// Those of the request that this one replaced (`r->prev->notes`).
-    pub(crate) notes_before: Table,
-    pub(crate) authentication: Authentication,
-    pub(crate) output: OutputFields,
+    pub notes_before: Table,
+    /// Who the user is.
+    pub authentication: Authentication,
+    /// What is said before there is a response.
+    pub output: OutputFields,
     /// The request that this one replaced, and so on back to the one that the client sent.
     pub(crate) original: Option<Rc<Original>>,
     /// Internal redirects and look-ups so far.
-    pub(crate) redirects: u32,
+    pub redirects: u32,
     pub(crate) depth: u32,
     /// What all look-ups on behalf of a request have together, and the requests that it is
     /// redirected to.
     pub(crate) common: Rc<Common>,
     /// What answers was found out from nothing but host, path and method.
-    pub(crate) may_be_cached: bool,
+    pub may_be_cached: bool,
     /// What it was made of, if a request like it was there before.
-    pub(crate) cached_script: Option<Rc<CachedScript>>,
+    pub cached_script: Option<Rc<CachedScript>>,
     /// It is answered with an error document: conditions and the body of the request were about
     /// something else.
-    pub(crate) is_error_document: bool,
+    pub is_error_document: bool,
 }
 
 impl<'a> RequestContext<'a> {
@@ -147,7 +156,7 @@ impl<'a> RequestContext<'a> {
     }
 
     /// A look-up of another URL path on behalf of this request (ap_sub_req_lookup_uri).
-    pub(crate) fn sub(&self, path: Vec<u8>, query: Option<Vec<u8>>) -> Self {
+    pub fn sub(&self, path: Vec<u8>, query: Option<Vec<u8>>) -> Self {
         let mut sub = Self::new(self.context, self.host, self.client.received.clone());
         sub.purpose = Purpose::Sub;
         sub.method = Some(match self.method {
@@ -167,7 +176,7 @@ impl<'a> RequestContext<'a> {
 
     /// Go on with what a look-up found, as if the client had asked for that
     /// (ap_internal_fast_redirect).
-    pub(crate) fn adopt(&mut self, mut sub: Self) {
+    pub fn adopt(&mut self, mut sub: Self) {
         // What `RequestHeader` did to the fields of a look-up is lost with it: it is still to come.
         sub.client = self.client.clone();
         sub.purpose = self.purpose;
@@ -238,7 +247,8 @@ impl<'a> RequestContext<'a> {
         next
     }
 
-    pub(crate) fn site(&self) -> &'a Site {
+    /// The compiled site.
+    pub fn site(&self) -> &'a Site {
         self.context.site()
     }
 
@@ -253,7 +263,7 @@ impl<'a> RequestContext<'a> {
     }
 
     /// The file path, for messages.
-    pub(crate) fn display_path(&self) -> String {
+    pub fn display_path(&self) -> String {
         String::from_utf8_lossy(&self.filename()).into_owned()
     }
 
@@ -275,7 +285,7 @@ impl<'a> RequestContext<'a> {
     }
 
     /// The last component of the file path; empty for a folder with its slash.
-    pub(crate) fn file_name(&self) -> &[u8] {
+    pub fn file_name(&self) -> &[u8] {
         // An alias may name the folder itself, and a URL it without its slash.
         let is_root = self.mapping.place.below.is_empty() && !self.path.ends_with(b"/");
         let path =
@@ -284,7 +294,7 @@ impl<'a> RequestContext<'a> {
     }
 
     /// The name whose extensions mean something (`ModMimeUsePathInfo`).
-    pub(crate) fn mime_name(&self) -> &[u8] {
+    pub fn mime_name(&self) -> &[u8] {
         let uses_path_info = || {
             let naming = self.site().phases.naming;
             naming.is_some_and(|naming| (naming.uses_path_info)(&self.settings))
@@ -296,24 +306,24 @@ impl<'a> RequestContext<'a> {
     }
 
     /// What the name of a file says where the settings of this request hold.
-    pub(crate) fn metadata(&self, name: &[u8]) -> Metadata<'_> {
+    pub fn metadata(&self, name: &[u8]) -> Metadata<'_> {
         let site = self.site();
         let naming = site.phases.naming;
         naming.map_or_else(Metadata::default, |it| (it.metadata)(&self.settings, site, name))
     }
 
     /// What is there, whether this process may read it or not.
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<Kind> {
         self.mapping.kind()
     }
 
     /// Whether it is a folder.
-    pub(crate) fn is_folder(&self) -> bool {
+    pub fn is_folder(&self) -> bool {
         self.kind() == Some(Kind::Directory)
     }
 
     /// Whether the log takes messages of this level here.
-    pub(crate) fn logs(&self, module: &str, level: Level) -> bool {
+    pub fn logs(&self, module: &str, level: Level) -> bool {
         self.host.error_log.allows(self.settings.core.levels(), module, level)
     }
 }

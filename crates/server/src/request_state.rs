@@ -6,7 +6,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 
 /// Finds the state `T` of one module in that of a request. A module has one in a static.
-pub(crate) struct RequestKey<T> {
+pub struct RequestKey<T> {
     number: KeyNumber,
     state: PhantomData<fn() -> T>,
 }
@@ -16,22 +16,23 @@ static NUMBERS: KeyNumbers = KeyNumbers::new();
 
 impl<T: 'static> RequestKey<T> {
     /// A key without a number.
-    pub(crate) const fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "a key is a static, made by a const fn")]
+    pub const fn new() -> Self {
         Self { number: KeyNumber::new(), state: PhantomData }
     }
 
     /// The state, if the module has set one.
-    pub(crate) fn of<'r>(&self, request: &'r RequestState) -> Option<&'r T> {
+    pub fn of<'r>(&self, request: &'r RequestState) -> Option<&'r T> {
         request.0.get(self.number.known()?)?.as_deref()?.downcast_ref()
     }
 
     /// The same, to be changed.
-    pub(crate) fn change<'r>(&self, request: &'r mut RequestState) -> Option<&'r mut T> {
+    pub fn change<'r>(&self, request: &'r mut RequestState) -> Option<&'r mut T> {
         request.0.get_mut(self.number.known()?)?.as_deref_mut()?.downcast_mut()
     }
 
     /// Keep `state`, or none, from now on.
-    pub(crate) fn set(&self, request: &mut RequestState, state: Option<T>) {
+    pub fn set(&self, request: &mut RequestState, state: Option<T>) {
         if state.is_none() && self.of(request).is_none() {
             return;
         }
@@ -45,7 +46,7 @@ impl<T: 'static> RequestKey<T> {
 
 /// What modules keep for one request, each at the number of its key.
 #[derive(Default)]
-pub(crate) struct RequestState(Vec<Option<Box<dyn Any>>>);
+pub struct RequestState(Vec<Option<Box<dyn Any>>>);
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What `Options` says about symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinkPolicy {
+pub enum LinkPolicy {
     /// `FollowSymLinks`.
     Follow,
     /// `SymLinksIfOwnerMatch`: only links whose owner also owns what they lead to.
@@ -24,7 +24,7 @@ pub(crate) enum LinkPolicy {
 }
 
 /// The policies along a path.
-pub(crate) enum Policies<'a> {
+pub enum Policies<'a> {
     /// One for all components.
     Uniform(LinkPolicy),
     /// That of the directory in which the component with this index stands.
@@ -40,7 +40,7 @@ const LINKS_MAX: usize = 40;
 /// # Errors
 /// `ELOOP` for a link that is not allowed, `EXDEV` for a path that is absolute or has a `..`, else
 /// the kernel's error.
-pub(crate) fn open(
+pub fn open(
     root: BorrowedFd<'_>,
     path: &[u8],
     policies: &Policies<'_>,
@@ -54,7 +54,7 @@ pub(crate) fn open(
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn status_of(
+pub fn status_of(
     root: BorrowedFd<'_>,
     path: &[u8],
     policies: &Policies<'_>,
@@ -187,7 +187,7 @@ impl Walk {
 /// A folder that requests are resolved beneath. It is opened by the parent before privileges are
 /// dropped, so that a folder only root can reach still works. One that is not there yet, or that
 /// was too many to keep open, is tried again by whoever needs it.
-pub(crate) struct Root {
+pub struct Root {
     path: PathBuf,
     descriptor: Mutex<Option<Arc<OwnedFd>>>,
     checked_s: AtomicI64,
@@ -212,7 +212,7 @@ impl Kept {
 
 /// All folders of a site, each once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Roots {
+pub struct Roots {
     all: Vec<Arc<Root>>,
     by_path: HashMap<OsString, usize>,
     kept: Arc<Kept>,
@@ -235,7 +235,7 @@ impl Roots {
     }
 
     /// The root of this path, if it is one of them already.
-    pub(crate) fn known(&self, path: &Path) -> Option<Arc<Root>> {
+    pub fn known(&self, path: &Path) -> Option<Arc<Root>> {
         self.by_path.get(path.as_os_str()).map(|nth| self.all[*nth].clone())
     }
 
@@ -291,12 +291,12 @@ impl Root {
     }
 
     /// The folder's name.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The same as bytes.
-    pub(crate) fn path_bytes(&self) -> &[u8] {
+    pub fn path_bytes(&self) -> &[u8] {
         std::os::unix::ffi::OsStrExt::as_bytes(self.path.as_os_str())
     }
 

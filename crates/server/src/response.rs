@@ -13,42 +13,46 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
 
-pub(crate) use message::Field;
+pub use message::Field;
 
 /// A response. `Date`, `Server`, `Content-Length` and the fields about the connection are added
 /// when it is written. A field `Content-Length` among `fields` only says where the length stands;
 /// its value is not used.
-pub(crate) struct Response {
-    pub(crate) status: Status,
+pub struct Response {
+    /// The status.
+    pub status: Status,
     /// Code and reason in the words of a script or a file.
-    pub(crate) status_line: Option<Vec<u8>>,
-    pub(crate) fields: Vec<Field>,
+    pub status_line: Option<Vec<u8>>,
+    /// The fields, in the order in which they are sent.
+    pub fields: Vec<Field>,
     /// Encoding and languages of a file, which stand behind its type (http_filters.c,
     /// merge_response_headers). To whom asks for a field they are like all others.
-    pub(crate) late: Vec<Field>,
-    pub(crate) content_type: Option<String>,
-    pub(crate) body: Body,
+    pub late: Vec<Field>,
+    /// The value of `Content-Type`.
+    pub content_type: Option<String>,
+    /// The body.
+    pub body: Body,
     /// Whether it is one of the server's own pages: those pass no filters.
-    pub(crate) is_canned: bool,
+    pub is_canned: bool,
     /// Whether the body is all that is sent: whoever made it writes the head, too.
-    pub(crate) is_raw: bool,
+    pub is_raw: bool,
     /// The second that `Date` tells; that of sending if nobody says.
-    pub(crate) date_s: Option<i64>,
+    pub date_s: Option<i64>,
     /// Whoever speaks on the stream when the head was sent, which has no body then.
-    pub(crate) takes_over: Option<TakesOver>,
+    pub takes_over: Option<TakesOver>,
     /// What filters leave for the access log; of a stream it is complete when that has been sent.
-    pub(crate) notes: Option<Notes>,
+    pub notes: Option<Notes>,
 }
 
 /// What was said of the response to a request before there was one.
 #[derive(Clone, Default)]
-pub(crate) struct OutputFields {
+pub struct OutputFields {
     /// Fields of a good response (`r->headers_out`).
-    pub(crate) fields: Vec<Field>,
+    pub fields: Vec<Field>,
     /// Fields of every response (`r->err_headers_out`).
-    pub(crate) always: Vec<Field>,
+    pub always: Vec<Field>,
     /// Fields of the request that conditions looked at, for `Vary`.
-    pub(crate) vary: RefCell<Vec<String>>,
+    pub vary: RefCell<Vec<String>>,
 }
 
 impl OutputFields {
@@ -71,23 +75,25 @@ impl OutputFields {
 pub(crate) type TakesOver = Box<dyn FnOnce(Upgraded) -> Pin<Box<dyn Future<Output = u64>>>>;
 
 /// The stream of a request that was upgraded.
-pub(crate) struct Upgraded {
-    pub(crate) transport: Transport,
+pub struct Upgraded {
+    /// The stream.
+    pub transport: Transport,
     /// What the client has sent behind its request already.
-    pub(crate) input: Vec<u8>,
+    pub input: Vec<u8>,
 }
 
 /// Names and values that belong to a request.
-pub(crate) type Notes = Rc<RefCell<Vec<(String, String)>>>;
+pub type Notes = Rc<RefCell<Vec<(String, String)>>>;
 
 /// Pieces that are sent one after the other.
 #[derive(Default)]
-pub(crate) struct Body {
-    pub(crate) pieces: Vec<Piece>,
+pub struct Body {
+    /// Its parts, in order.
+    pub pieces: Vec<Piece>,
 }
 
 /// A piece of a body.
-pub(crate) enum Piece {
+pub enum Piece {
     /// Bytes in memory.
     Bytes(Vec<u8>),
     /// Part of a file.
@@ -104,7 +110,7 @@ pub(crate) enum Piece {
 }
 
 /// Where the bytes of a body come from when nobody knows how many there will be.
-pub(crate) trait Source {
+pub trait Source {
     /// The next bytes, or `None` at the end, after which it is not asked again. It is asked only
     /// when the socket has taken what came before, so that a slow reader slows the source, too. An
     /// empty piece is no end: it says that others of this thread may have their turn first.
@@ -116,29 +122,31 @@ pub(crate) trait Source {
 
 impl Body {
     /// A body in memory.
-    pub(crate) fn bytes(bytes: Vec<u8>) -> Self {
+    pub fn bytes(bytes: Vec<u8>) -> Self {
         Self { pieces: vec![Piece::Bytes(bytes)] }
     }
 
     /// A body whose length is not known.
-    pub(crate) fn stream(source: impl Source + 'static) -> Self {
+    pub fn stream(source: impl Source + 'static) -> Self {
         Self::source(Box::new(source))
     }
 
     /// The same of one that has its own memory.
-    pub(crate) fn source(source: Box<dyn Source>) -> Self {
+    pub fn source(source: Box<dyn Source>) -> Self {
         Self { pieces: vec![Piece::Stream(source)] }
     }
 
     /// Total length, if it is known.
-    pub(crate) fn len(&self) -> Option<u64> {
+    #[expect(clippy::len_without_is_empty, reason = "what has no known length is not empty")]
+    pub fn len(&self) -> Option<u64> {
         self.pieces.iter().map(Piece::len).sum()
     }
 }
 
 impl Piece {
     /// Its length, if it is known.
-    pub(crate) fn len(&self) -> Option<u64> {
+    #[expect(clippy::len_without_is_empty, reason = "what has no known length is not empty")]
+    pub fn len(&self) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes.len() as u64),
             Self::File { length, .. } => Some(*length),
@@ -167,7 +175,7 @@ const PAGE_TYPE: &str = "text/html; charset=iso-8859-1";
 
 impl Response {
     /// A response without fields and body.
-    pub(crate) fn new(status: Status) -> Self {
+    pub fn new(status: Status) -> Self {
         Self {
             status,
             status_line: None,
@@ -184,11 +192,7 @@ impl Response {
     }
 
     /// Add a field.
-    pub(crate) fn field(
-        mut self,
-        name: impl Into<Cow<'static, str>>,
-        value: impl Into<Vec<u8>>,
-    ) -> Self {
+    pub fn field(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Vec<u8>>) -> Self {
         self.fields.push((name.into(), value.into()));
         self
     }
@@ -223,7 +227,7 @@ impl Response {
     }
 
     /// The first value of a field.
-    pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
         let mut all = self.fields.iter().chain(&self.late);
         all.find(|field| field.0.eq_ignore_ascii_case(name)).map(|field| field.1.as_slice())
     }
@@ -234,7 +238,7 @@ impl Response {
     }
 
     /// Set a field, whatever it was.
-    pub(crate) fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
+    pub fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
         match self.get_mut(name) {
             Some(known) => *known = value.into(),
             None => self.fields.push((name.to_owned().into(), value.into())),
@@ -242,13 +246,13 @@ impl Response {
     }
 
     /// Take a field out.
-    pub(crate) fn unset(&mut self, name: &str) {
+    pub fn unset(&mut self, name: &str) {
         self.fields.retain(|field| !field.0.eq_ignore_ascii_case(name));
         self.late.retain(|field| !field.0.eq_ignore_ascii_case(name));
     }
 
     /// Add `value` to a list field, unless it is there (apr_table_mergen, ap_set_vary).
-    pub(crate) fn merge(&mut self, name: &str, value: &str) {
+    pub fn merge(&mut self, name: &str, value: &str) {
         let Some(known) = self.get_mut(name) else {
             return self.fields.push((name.to_owned().into(), value.into()));
         };
@@ -322,7 +326,7 @@ impl Response {
     }
 
     /// A page in memory.
-    pub(crate) fn page(content_type: impl Into<String>, body: Vec<u8>) -> Self {
+    pub fn page(content_type: impl Into<String>, body: Vec<u8>) -> Self {
         let mut page = Self::new(Status::OK);
         page.content_type = Some(content_type.into());
         page.body = Body::bytes(body);
@@ -330,7 +334,7 @@ impl Response {
     }
 
     /// What a script sends that writes its own head. It is no page, but passes no filters either.
-    pub(crate) fn raw() -> Self {
+    pub fn raw() -> Self {
         Self { is_canned: true, is_raw: true, ..Self::new(Status::OK) }
     }
 

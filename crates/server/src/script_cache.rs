@@ -35,10 +35,10 @@ const SCRIPTS_MAX: [usize; 2] = [256, 16];
 const PATH_BYTES_MAX: usize = 512;
 
 /// What was found out before the script ran, as it stands in a [`RequestContext`].
-pub(crate) struct CachedScript {
+pub struct CachedScript {
     path: Vec<u8>,
     mapping: Mapping,
-    pub(crate) settings: Arc<Settings>,
+    pub settings: Arc<Settings>,
     negotiated: Negotiated,
     env: Table,
     notes: Table,
@@ -98,7 +98,7 @@ impl CachedScript {
     }
 
     /// What is known of the variables of such a request; `None` if nobody has looked.
-    pub(crate) fn template(&self, request: &RequestContext<'_>) -> Option<Option<Rc<Template>>> {
+    pub fn template(&self, request: &RequestContext<'_>) -> Option<Option<Rc<Template>>> {
         match &*self.template.borrow() {
             Some(Some(known)) if !known.is_for(request) => None,
             known => known.clone(),
@@ -106,12 +106,12 @@ impl CachedScript {
     }
 
     /// Whether a response passes filters.
-    pub(crate) fn has_filters(&self, find: impl FnOnce() -> bool) -> bool {
+    pub fn has_filters(&self, find: impl FnOnce() -> bool) -> bool {
         *self.has_filters.get_or_init(find)
     }
 
     /// Remember what is known of them.
-    pub(crate) fn keep_template(&self, template: Option<Template>) {
+    pub fn keep_template(&self, template: Option<Template>) {
         self.template.replace(Some(template.map(Rc::new)));
     }
 }

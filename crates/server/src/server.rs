@@ -2,16 +2,16 @@
 
 use crate::accounting::Accounts;
 use crate::descriptors::Descriptors;
-use crate::log::level::Level;
-use crate::log::message::Message;
-use crate::log::program::Program;
-use crate::log::recurring::Recurring;
 use crate::module_list::Modules;
 use crate::mpm_settings::{MpmMessage, MpmSettings};
 use crate::script::room::Usage;
 use crate::site::Site;
 use crate::site::builder::Builder;
 use config::Index;
+use logging::level::Level;
+use logging::message::Message;
+use logging::program::Program;
+use logging::recurring::Recurring;
 use runtime::clock;
 use runtime::descriptors::DescriptorCount;
 use runtime::process::User;
@@ -23,9 +23,10 @@ use upstream::fastcgi::Pools;
 
 /// A compiled configuration with everything it names opened.
 pub struct Server {
-    pub(crate) site: Site,
+    /// The compiled site.
+    pub site: Site,
     /// What requests have open, by all threads of this process.
-    pub(crate) held: DescriptorCount,
+    pub held: DescriptorCount,
     pub(crate) accounts: Accounts,
     pub(crate) pools: Arc<Pools>,
     pub(crate) spools: Usage,
@@ -39,7 +40,7 @@ impl Server {
     ///
     /// # Errors
     /// A text for standard error that says what could not be opened.
-    pub(crate) fn open(
+    pub fn open(
         builder: &Builder,
         index: Arc<Index<Builder>>,
         modules: &'static Modules,
@@ -101,7 +102,7 @@ impl Server {
     }
 
     /// The same for a handler that has to run one.
-    pub(crate) fn client(&self) -> Option<&ManagerClient> {
+    pub fn client(&self) -> Option<&ManagerClient> {
         self.client.as_deref()
     }
 
@@ -266,7 +267,8 @@ impl Server {
         self.log(Level::Error, self.mpm().kind.module(), Some(id), None, text.as_bytes());
     }
 
-    pub(crate) fn log(
+    /// Write a message to the error log of the main server.
+    pub fn log(
         &self,
         level: Level,
         module: &str,

@@ -9,7 +9,6 @@
 //! otherwise ([`Kept::is_for`])?
 
 use crate::context::Context;
-use crate::log::level::Level;
 use crate::names;
 use crate::phase::Seen;
 use crate::received_request::ReceivedRequest;
@@ -17,6 +16,7 @@ use crate::request_context::{Purpose, RequestContext};
 use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
+use logging::level::Level;
 use message::{BodyLength, Framing, Known, KnownSet, Method, RequestHead, Target};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -39,7 +39,7 @@ const UNUSUAL: KnownSet = KnownSet::of(&[
 const ACCESS_FILES_MAX: usize = 32;
 
 /// Whether a request with this field is given no whole response that was made for another one.
-pub(crate) fn is_unusual(name: &[u8]) -> bool {
+pub fn is_unusual(name: &[u8]) -> bool {
     Known::recognise(name).is_some_and(|name| UNUSUAL.has(name))
 }
 
@@ -57,12 +57,12 @@ pub(crate) struct Dependence {
 
 impl RequestContext<'_> {
     /// The answer is for this request only.
-    pub(crate) fn mark_personal(&self) {
+    pub fn mark_personal(&self) {
         self.common.dependence.is_personal.set(true);
     }
 
     /// The answer may be given to others, but only in the second of this request.
-    pub(crate) fn mark_momentary(&self) {
+    pub fn mark_momentary(&self) {
         self.common.dependence.is_momentary.set(true);
     }
 
@@ -72,13 +72,13 @@ impl RequestContext<'_> {
     }
 
     /// Whether the answer may be given to nobody else, whatever they ask for.
-    pub(crate) fn is_personal(&self) -> bool {
+    pub fn is_personal(&self) -> bool {
         let dependence = &self.common.dependence;
         dependence.is_personal.get() || !dependence.access_files.borrow().is_empty()
     }
 
     /// The same beside `.htaccess` files: for whoever looks whether they are still the same.
-    pub(crate) fn is_personal_beside_access_files(&self) -> bool {
+    pub fn is_personal_beside_access_files(&self) -> bool {
         self.common.dependence.is_personal.get()
     }
 

@@ -1,9 +1,9 @@
 //! Sizes as people read them, four bytes wide.
 
-use crate::number::{decimal, padded};
+use logging::number::{decimal, padded};
 
 /// A size in four bytes (`apr_strfsize`): ` 12 `, `1.5K`, `972M`.
-pub(crate) fn size(bytes: Option<u64>, out: &mut Vec<u8>) {
+pub fn size(bytes: Option<u64>, out: &mut Vec<u8>) {
     let Some(bytes) = bytes else {
         out.extend_from_slice(b"  - ");
         return;

@@ -1,15 +1,15 @@
 //! Names with values, as httpd's apr_table: names compare without regard to case. For
 //! environment variables, notes and fields.
 
-use crate::log::access::Fields;
 use fastcgi::{Opening, Pairs};
+use logging::access::Fields;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A small ordered list; a request has few of each kind.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
     /// Rows as they were sent to an application: most are never asked for again. They come before
     /// the others, and are parted again before one of them changes.
     sent: Option<Sent>,
@@ -58,7 +58,7 @@ impl Table {
     }
 
     /// The first value of `name`.
-    pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
         let sent = self.sent.as_ref().and_then(|sent| sent.get(name, sent.pairs.end));
         sent.or_else(|| self.own_get(name))
     }
@@ -74,12 +74,12 @@ impl Table {
     }
 
     /// Whether `name` is there.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
     /// Set `name`, whatever it was.
-    pub(crate) fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
+    pub fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
         match self.find(name) {
             Some(row) => *row = value.into(),
             None => self.rows.push((name.to_owned().into(), value.into())),
@@ -114,13 +114,13 @@ impl Table {
     }
 
     /// Forget `name`.
-    pub(crate) fn unset(&mut self, name: &str) {
+    pub fn unset(&mut self, name: &str) {
         self.part();
         self.rows.retain(|row| !row.0.eq_ignore_ascii_case(name));
     }
 
     /// All rows in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.sent.iter().flat_map(Sent::iter).chain(self.own())
     }
 
@@ -129,7 +129,7 @@ impl Table {
     }
 
     /// Whether there is no row.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 }

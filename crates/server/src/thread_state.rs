@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 /// Finds the state `T` of one module in that of a thread. A module has one in a static.
-pub(crate) struct ThreadKey<T> {
+pub struct ThreadKey<T> {
     number: KeyNumber,
     state: PhantomData<fn() -> T>,
 }
@@ -18,12 +18,13 @@ static NUMBERS: KeyNumbers = KeyNumbers::new();
 
 impl<T: Default + 'static> ThreadKey<T> {
     /// A key without a number.
-    pub(crate) const fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "a key is a static, made by a const fn")]
+    pub const fn new() -> Self {
         Self { number: KeyNumber::new(), state: PhantomData }
     }
 
     /// The state in that of a thread.
-    pub(crate) fn of(&self, thread: &ThreadState) -> Rc<T> {
+    pub fn of(&self, thread: &ThreadState) -> Rc<T> {
         let number = self.number.take(&NUMBERS);
         let mut all = thread.0.borrow_mut();
         if all.len() <= number {
@@ -40,7 +41,7 @@ impl<T: Default + 'static> ThreadKey<T> {
 
 /// What modules keep on a thread, each at the number of its key.
 #[derive(Default)]
-pub(crate) struct ThreadState(RefCell<Vec<Option<Rc<dyn Any>>>>);
+pub struct ThreadState(RefCell<Vec<Option<Rc<dyn Any>>>>);
 
 #[cfg(test)]
 mod tests {

@@ -12,32 +12,34 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 /// Ready now, or a future that borrows what it is about.
-pub(crate) enum NowOrLater<'l, T> {
+pub enum NowOrLater<'l, T> {
+    /// It is ready.
     Now(T),
+    /// It has to be waited for.
     Later(Pin<Box<dyn Future<Output = T> + 'l>>),
 }
 
 /// The same for what may stop a request.
-pub(crate) type Waiting<'l, T> = NowOrLater<'l, Result<T, Stop>>;
+pub type Waiting<'l, T> = NowOrLater<'l, Result<T, Stop>>;
 
 impl<'l, T> NowOrLater<'l, T> {
     /// What has to be waited for.
-    pub(crate) fn later(future: impl Future<Output = T> + 'l) -> Self {
+    pub fn later(future: impl Future<Output = T> + 'l) -> Self {
         Self::Later(Box::pin(future))
     }
 
     /// The same of a future that is large: it is made where the caller's frame has no room for it.
-    pub(crate) fn boxed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
+    pub fn boxed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
         Self::Later(boxed(make))
     }
 
     /// The same, made in memory that the thread keeps: for what answers many requests.
-    pub(crate) fn placed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
+    pub fn placed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
         Self::Later(Box::pin(placed(make)))
     }
 
     /// What `change` makes of it.
-    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U + 'l) -> NowOrLater<'l, U>
+    pub fn map<U>(self, change: impl FnOnce(T) -> U + 'l) -> NowOrLater<'l, U>
     where
         T: 'l,
     {
@@ -50,10 +52,7 @@ impl<'l, T> NowOrLater<'l, T> {
 
 impl<'l, T: 'l> Waiting<'l, T> {
     /// What comes after it unless the request is stopped, which may have to be waited for, too.
-    pub(crate) fn and_then<U: 'l>(
-        self,
-        next: impl FnOnce(T) -> Waiting<'l, U> + 'l,
-    ) -> Waiting<'l, U> {
+    pub fn and_then<U: 'l>(self, next: impl FnOnce(T) -> Waiting<'l, U> + 'l) -> Waiting<'l, U> {
         match self {
             Self::Now(Ok(value)) => next(value),
             Self::Now(Err(stop)) => NowOrLater::Now(Err(stop)),
@@ -62,10 +61,7 @@ impl<'l, T: 'l> Waiting<'l, T> {
     }
 
     /// A future that waits for something only if `may_wait`: else it is run here, to its end.
-    pub(crate) fn only_if(
-        may_wait: bool,
-        future: impl Future<Output = Result<T, Stop>> + 'l,
-    ) -> Self {
+    pub fn only_if(may_wait: bool, future: impl Future<Output = Result<T, Stop>> + 'l) -> Self {
         if may_wait {
             return Self::later(future);
         }
@@ -75,7 +71,7 @@ impl<'l, T: 'l> Waiting<'l, T> {
 
 /// Ask about one item after the other until one decides, with what came of those before; that,
 /// begun with `start`, is what comes of all of them if none does.
-pub(crate) fn fold<'l, I, R: 'l>(
+pub fn fold<'l, I, R: 'l>(
     mut items: I,
     start: R,
     mut ask: impl FnMut(I::Item, R) -> Waiting<'l, ControlFlow<R, R>> + 'l,
@@ -110,7 +106,7 @@ fn either<R>(answer: ControlFlow<R, R>) -> R {
 }
 
 /// The same where those before do not matter: `None` if none decides.
-pub(crate) fn first<'l, I, R: 'l>(
+pub fn first<'l, I, R: 'l>(
     items: I,
     mut ask: impl FnMut(I::Item) -> Waiting<'l, ControlFlow<R>> + 'l,
 ) -> Waiting<'l, Option<R>>
@@ -128,7 +124,7 @@ where
 }
 
 /// What comes of a future that has nothing to wait for; `None` if it had.
-pub(crate) fn ended<T>(future: impl Future<Output = T>) -> Option<T> {
+pub fn ended<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
@@ -154,8 +150,10 @@ impl<'l, T> IntoFuture for NowOrLater<'l, T> {
 }
 
 /// The future of a [`NowOrLater`].
-pub(crate) enum Awaited<'l, T> {
+pub enum Awaited<'l, T> {
+    /// It was ready.
     Now(Ready<T>),
+    /// It has to be waited for.
     Later(Pin<Box<dyn Future<Output = T> + 'l>>),
 }
 

@@ -23,7 +23,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 /// Find the file or folder, and what holds for it.
-pub(crate) async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+pub async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let layers = match request.backend.is_some() {
         true => backend(request)?,
         false => place(request).await?,
@@ -138,12 +138,11 @@ fn finish(
     Ok(layers)
 }
 
-/// Names of a folder that are read by the thread that serves others as well; more take longer than
-/// another thread needs to begin.
-pub(crate) const FEW_NAMES: usize = 1000;
+/// So many names of a folder are read by the serving thread itself, and more by another one.
+pub const FEW_NAMES: usize = 1000;
 
 /// The folder that the file of a request is in, or should be in.
-pub(crate) async fn folder(request: &RequestContext<'_>) -> Result<Entry, Errno> {
+pub async fn folder(request: &RequestContext<'_>) -> Result<Entry, Errno> {
     let below = &request.mapping.place.below;
     let end = below.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
     let trail = RefCell::new(Trail::new(request));
@@ -166,11 +165,13 @@ pub(crate) async fn locations_only(request: &mut RequestContext<'_>) -> Result<(
 }
 
 /// A name in a folder that was walked, and what holds for it.
-pub(crate) struct Beside {
-    pub(crate) settings: Arc<Settings>,
+pub struct Beside {
+    /// What holds for it.
+    pub settings: Arc<Settings>,
     /// Path below the root.
-    pub(crate) below: Vec<u8>,
-    pub(crate) url: Vec<u8>,
+    pub below: Vec<u8>,
+    /// Its URL path.
+    pub url: Vec<u8>,
 }
 
 /// What would hold for `name` in the folder of `request`. Of the file system only a `.htaccess`
@@ -178,7 +179,7 @@ pub(crate) struct Beside {
 ///
 /// # Errors
 /// What a request for it would get.
-pub(crate) async fn beside(request: &RequestContext<'_>, name: &[u8]) -> Result<Beside, Stop> {
+pub async fn beside(request: &RequestContext<'_>, name: &[u8]) -> Result<Beside, Stop> {
     let joined = |folder: &[u8]| {
         let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
         [folder, slash, name].concat()
@@ -230,7 +231,7 @@ async fn htaccess_of(
 
 /// A regular expression went on for too long: the administrator's pattern, a hostile subject, or
 /// both.
-pub(crate) fn limit(request: &RequestContext<'_>) -> Stop {
+pub fn limit(request: &RequestContext<'_>) -> Stop {
     let text = format!(
         "a regular expression of a section took too many steps for {}: simplify it",
         String::from_utf8_lossy(&request.path)

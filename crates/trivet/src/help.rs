@@ -2,7 +2,8 @@
 //! manual.
 
 use crate::problem::{Problem, suggestion};
-use server::{Documented, MODULES, Serve, reference};
+use modules::{MODULES, Serve, reference};
+use server::Documented;
 use std::fmt::Write as _;
 
 /// `trivet --help`, `trivet help` and bare `trivet`.

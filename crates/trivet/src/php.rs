@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "paths are looked for before the server starts")]
 
 use crate::problem::Problem;
-use server::Php;
+use modules::Php;
 use std::ffi::OsStr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixStream;

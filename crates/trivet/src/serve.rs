@@ -5,9 +5,10 @@
 use crate::php;
 use crate::problem::{Problem, complain, say, suggestion};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
+use modules::Serve;
 use mpm::Started;
 use runtime::{ServiceManager, os_error};
-use server::{Machine, MpmKind, MpmSettings, Serve, Server, Warning};
+use server::{Machine, MpmKind, MpmSettings, Server, Warning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;

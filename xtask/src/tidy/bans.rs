@@ -19,13 +19,17 @@ const SHIPPED: &[&str] = &[
     "crates/config/",
     "crates/expr/",
     "crates/fastcgi/",
+    "crates/gateway/",
     "crates/http1/",
+    "crates/logging/",
     "crates/message/",
+    "crates/modules/",
     "crates/mpm/",
     "crates/pattern/",
     "crates/runtime/",
     "crates/scoreboard/",
     "crates/server/",
+    "crates/status/",
     "crates/trivet/",
 ];
 const PURE: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Names that may stand only in certain places: the invariants of the architecture that the
 //! compiler alone would not keep.
 
-use super::file::{File, Finding, line_at};
+use super::file::{File, Finding};
 use super::mask::{self, Mask};
 
 /// A word, and where it belongs.
@@ -9,7 +9,7 @@ struct Fence {
     word: &'static str,
     matches: fn(found: &str, word: &str) -> bool,
     /// Paths that are checked, by how they begin.
-    within: &'static str,
+    within: &'static [&'static str],
     /// Paths at which the word is at home, by how they begin.
     home: &'static [&'static str],
     /// Whether the word counts in a string too: a name in a string is still known there. Strings
@@ -23,7 +23,7 @@ const FENCES: &[Fence] = &[
     Fence {
         word: "unsafe",
         matches: whole,
-        within: "",
+        within: &[""],
         home: &[
             "crates/runtime/src/sys/",
             "crates/scoreboard/src/board.rs",
@@ -37,7 +37,7 @@ const FENCES: &[Fence] = &[
     Fence {
         word: "tokio",
         matches: whole,
-        within: "",
+        within: &[""],
         home: &["crates/runtime/"],
         strings: false,
         instead: "use what runtime offers, so that it can be replaced",
@@ -45,7 +45,7 @@ const FENCES: &[Fence] = &[
     Fence {
         word: "prefork",
         matches: part,
-        within: "crates/server/",
+        within: SERVER,
         home: KNOWS_MPM,
         strings: true,
         instead: "handlers never learn which MPM runs them; decide in crates/mpm",
@@ -53,7 +53,7 @@ const FENCES: &[Fence] = &[
     Fence {
         word: "mpm",
         matches: part,
-        within: "crates/server/",
+        within: SERVER,
         home: KNOWS_MPM,
         strings: true,
         instead: "handlers never learn which MPM runs them; decide in crates/mpm",
@@ -61,7 +61,7 @@ const FENCES: &[Fence] = &[
     Fence {
         word: "unmarked",
         matches: whole,
-        within: "crates/server/src/modules/",
+        within: OF_MODULES,
         home: READS_UNMARKED,
         strings: false,
         instead: "use an accessor of the request that marks the answer as personal",
@@ -72,49 +72,44 @@ const FENCES: &[Fence] = &[
 /// sure in another way that others who are given it would have got the same. None may be added
 /// that has no such way.
 const READS_UNMARKED: &[&str] = &[
-    "crates/server/src/modules/files.rs",
-    "crates/server/src/modules/filter/mod.rs",
-    "crates/server/src/modules/headers/act.rs",
-    "crates/server/src/modules/remoteip.rs",
-    "crates/server/src/modules/setenvif/mod.rs",
+    // Directives without a mark, in the manual. The file and its folder.
+    "crates/modules/src/reference",
+    "crates/modules/src/files.rs",
+    "crates/modules/src/filter/mod.rs",
+    "crates/modules/src/headers/act.rs",
+    "crates/modules/src/remoteip.rs",
+    "crates/modules/src/setenvif/mod.rs",
 ];
 
 /// A configuration loads one, the module table lists the MPMs' names and directives, the status
 /// and info pages show which one runs, and the site carries the numbers that MPMs are sized by from
 /// the directives to the supervisor.
 const KNOWS_MPM: &[&str] = &[
-    "crates/server/src/configuration.rs",
-    "crates/server/src/context.rs",
+    "crates/modules/src/configuration.rs",
     // `--mpm`
-    "crates/server/src/defaults.rs",
+    "crates/modules/src/defaults.rs",
+    "crates/modules/src/lib.rs",
+    "crates/modules/src/mpm_common.rs",
+    // The manual has a page of their directives. The file and its folder.
+    "crates/modules/src/reference",
+    // `--mpm`
+    "crates/modules/src/serve.rs",
+    "crates/server/src/context.rs",
     "crates/server/src/lib.rs",
     // `LoadModule` names them.
     "crates/server/src/module_list.rs",
-    "crates/server/src/modules/info/",
-    "crates/server/src/modules/mod.rs",
-    "crates/server/src/modules/mpm_common.rs",
     // The file and its folder.
     "crates/server/src/mpm_settings",
-    "crates/server/src/modules/status/",
-    // The manual has a page of their directives. The file and its folder.
-    "crates/server/src/reference",
-    // `--mpm`
-    "crates/server/src/serve.rs",
     "crates/server/src/server.rs",
     "crates/server/src/site/",
+    "crates/status/",
 ];
 
-/// Everything but the modules must not know one from another.
-const FRAME: &str = "crates/server/src/";
+/// The server and its modules.
+const SERVER: &[&str] = &["crates/gateway/", "crates/modules/", "crates/server/", "crates/status/"];
 
-/// Where the modules are; they may name each other.
-const MODULES: &str = "crates/server/src/modules/";
-
-/// What the table of modules offers beside the modules.
-const OF_TABLE: &[&str] = &["self"];
-
-/// What still names a module. None may be added.
-const NAMES_MODULES: &[&str] = &["crates/server/src/lib.rs"];
+/// Where the modules are.
+const OF_MODULES: &[&str] = &["crates/gateway/", "crates/modules/", "crates/status/"];
 
 fn whole(found: &str, word: &str) -> bool {
     found == word
@@ -131,10 +126,6 @@ fn part(found: &str, word: &str) -> bool {
     folded.match_indices(word).any(|(at, _)| is_start(at) && is_end(at + word.len()))
 }
 
-pub(crate) fn is_frame(path: &str) -> bool {
-    path.starts_with(FRAME) && !path.starts_with(MODULES) && !NAMES_MODULES.contains(&path)
-}
-
 fn starts_with_any(path: &str, starts: &[&str]) -> bool {
     starts.iter().any(|start| path.starts_with(start))
 }
@@ -142,7 +133,7 @@ fn starts_with_any(path: &str, starts: &[&str]) -> bool {
 /// Finds words outside their fence.
 pub(crate) fn words(file: &File) -> Vec<Finding> {
     let concerns = |fence: &&Fence| {
-        file.path.starts_with(fence.within) && !starts_with_any(&file.path, fence.home)
+        starts_with_any(&file.path, fence.within) && !starts_with_any(&file.path, fence.home)
     };
     FENCES.iter().filter(concerns).flat_map(|fence| outside(fence, file)).collect()
 }
@@ -159,59 +150,6 @@ fn outside(fence: &Fence, file: &File) -> Vec<Finding> {
         }));
     }
     findings
-}
-
-/// Finds `modules::alias` and the like where only the table of all modules may be named. The
-/// settings of `core` are the frame's own. Tests may look at any module.
-pub(crate) fn concrete_modules(file: &File) -> Vec<Finding> {
-    const PATH: &str = "modules::";
-    let code = &file.mask.code;
-    let mut findings = Vec::new();
-    for (at, _) in code.match_indices(PATH) {
-        let rest = code[at + PATH.len()..].trim_start();
-        let items = rest.strip_prefix('{').map_or_else(|| vec![rest], top_level_items);
-        let modules = items.into_iter().map(first_name).filter(|name| is_module(name));
-        let line = line_at(code, at);
-        if file.is_test(line) {
-            continue;
-        }
-        findings.extend(modules.map(|name| {
-            let what = format!("`modules::{name}` named outside of the modules; go through a hook");
-            file.finding(line, what)
-        }));
-    }
-    findings
-}
-
-/// The items of `{a, b::{c, d}}`, given from behind its first brace.
-fn top_level_items(list: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut items) = (0, 0, Vec::new());
-    for (at, c) in list.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth > 0 => depth -= 1,
-            ',' | '}' if depth == 0 => {
-                items.push(&list[start..at]);
-                start = at + 1;
-                if c == '}' {
-                    break;
-                }
-            }
-            _ => {}
-        }
-    }
-    items
-}
-
-fn first_name(item: &str) -> &str {
-    let item = item.trim_start();
-    if item.starts_with('*') { "*" } else { mask::words(item).next().map_or("", |(_, name)| name) }
-}
-
-/// Modules are written small, types and lists large.
-fn is_module(name: &str) -> bool {
-    let is_small = name.starts_with(|c: char| c.is_lowercase());
-    name == "*" || (is_small && !OF_TABLE.contains(&name))
 }
 
 #[cfg(test)]
@@ -254,7 +192,7 @@ mod tests {
         assert!(found.contains(&format!("crates/server/src/body.rs:2: `prefork` {what}")));
         let test = "#[cfg(test)]\nmod tests {\n    const NAME: &str = \"mpm_event\";\n}\n";
         assert_eq!(check(words, "crates/server/src/body.rs", test), [""; 0]);
-        for home in ["crates/server/src/modules/status/page.rs", "crates/mpm/src/lib.rs"] {
+        for home in ["crates/status/src/status/page.rs", "crates/mpm/src/lib.rs"] {
             assert_eq!(check(words, home, text), [""; 0]);
         }
     }
@@ -267,21 +205,5 @@ mod tests {
         for name in ["trumpmen", "mpmish", "ampm"] {
             assert!(!part(name, "mpm"), "{name}");
         }
-    }
-
-    #[test]
-    fn the_frame_names_no_module() {
-        let path = "crates/server/src/exchange.rs";
-        assert!(is_frame(path) && !is_frame("crates/server/src/modules/alias/mod.rs"));
-        let text = "use crate::modules::{self, alias::{self, X}, Settings};\n\
-                    use crate::modules::TRANSLATE;\n\
-                    let list = modules::{\n    A,\n    mime,\n};\n\
-                    modules::dir::resolve();\nuse crate::modules::*;\n";
-        let what = "named outside of the modules; go through a hook";
-        assert_eq!(
-            check(concrete_modules, path, text),
-            [(1, "alias"), (3, "mime"), (7, "dir"), (8, "*")]
-                .map(|(line, name)| format!("{path}:{line}: `modules::{name}` {what}"))
-        );
     }
 }

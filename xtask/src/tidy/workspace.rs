@@ -8,11 +8,43 @@ use std::process::Command;
 
 /// Which crates of the workspace each may use. Reading downwards, an arrow never points up.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("trivet", &["mpm", "server", "config", "runtime", "tools"]),
+    ("trivet", &["mpm", "modules", "server", "config", "runtime", "tools"]),
     // Tools never see the server: a load generator must not share the faults that it looks for.
     ("tools", &["http1", "load", "runtime", "scoreboard", "tls"]),
     ("load", &["http1", "message", "pattern", "runtime", "tls", "upstream"]),
-    ("mpm", &["server", "runtime", "scoreboard", "config"]),
+    ("mpm", &["gateway", "status", "server", "logging", "runtime", "scoreboard", "config"]),
+    (
+        "modules",
+        &[
+            "config",
+            "expr",
+            "fastcgi",
+            "gateway",
+            "logging",
+            "message",
+            "pattern",
+            "runtime",
+            "scoreboard",
+            "server",
+            "status",
+        ],
+    ),
+    (
+        "gateway",
+        &[
+            "config",
+            "expr",
+            "fastcgi",
+            "logging",
+            "message",
+            "pattern",
+            "runtime",
+            "scoreboard",
+            "server",
+            "upstream",
+        ],
+    ),
+    ("status", &["config", "logging", "message", "runtime", "scoreboard", "server"]),
     (
         "server",
         &[
@@ -20,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "expr",
             "fastcgi",
             "http1",
+            "logging",
             "message",
             "pattern",
             "runtime",
@@ -27,6 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "upstream",
         ],
     ),
+    ("logging", &["message", "runtime", "scoreboard"]),
     ("upstream", &["http1", "runtime", "scoreboard", "tls"]),
     ("expr", &["message", "pattern"]),
     ("http1", &["message"]),

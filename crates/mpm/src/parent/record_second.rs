@@ -150,7 +150,7 @@ impl Parent<'_> {
     pub(crate) fn tell_who_holds(&mut self, is_full: bool) {
         let snapshot = Snapshot::take(&self.current.generation.board);
         let waiting = self.current.generation.listeners.waiting();
-        let who = server::holders(&snapshot, waiting, clock::monotonic_ms());
+        let who = status::holders(&snapshot, waiting, clock::monotonic_ms());
         self.tell(if is_full { MpmMessage::Full(&who) } else { MpmMessage::NearlyFull(&who) });
         self.history.limit.is_told = true;
     }

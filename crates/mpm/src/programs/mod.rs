@@ -54,7 +54,7 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     let capacity = Capacity::new(sockets.count());
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
-    let waiting = CgiQueue::new(server::cgi::scripts_max(server));
+    let waiting = CgiQueue::new(gateway::cgi::manage::scripts_max(server));
     Manager { server, link, sockets, signals, running, waiting, kept, capacity, state }.run();
     0
 }

@@ -22,7 +22,7 @@ pub(super) fn prepare(command: &mut Command) -> Result<(), Refusal> {
 pub(super) fn find(server: &Server, identity: Identity) -> Option<(User, Vec<PathBuf>)> {
     match identity {
         Identity::Server => None,
-        Identity::Row(row) => server::suexec::script_user(server, row).cloned(),
+        Identity::Row(row) => gateway::suexec::script_user(server, row).cloned(),
         Identity::Home(uid) => {
             let user = with_home(server, uid)?;
             let root = user.home.join(OF_HOME);
@@ -32,7 +32,7 @@ pub(super) fn find(server: &Server, identity: Identity) -> Option<(User, Vec<Pat
 }
 
 fn with_home(server: &Server, uid: u32) -> Option<User> {
-    let mut user = process::user_by_id(uid).filter(|_| server::suexec::runs_as_others(server))?;
+    let mut user = process::user_by_id(uid).filter(|_| gateway::suexec::runs_as_others(server))?;
     user.groups = process::groups_of(&user.name, user.gid).ok()?;
     (user.home != PathBuf::new()).then_some(user)
 }

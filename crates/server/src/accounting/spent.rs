@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 /// The time of one request. Everybody who serves it adds to it.
-pub(crate) struct TimeSpent {
+pub struct TimeSpent {
     /// When its first byte came, on the precise monotonic clock.
     began_ns: u64,
     /// How many requests it stands for as a sample; 0 if it is none.
@@ -55,7 +55,7 @@ impl Used {
 }
 
 /// How a request begins that takes the slow path.
-pub(crate) struct Begin {
+pub struct Begin {
     /// When its head was complete, on the precise monotonic clock.
     pub(crate) complete_ns: u64,
     /// For how long its head had been arriving then.
@@ -87,7 +87,7 @@ impl TimeSpent {
     }
 
     /// Of bytes that are no request: nothing is measured but from `now_ns` on.
-    pub(crate) fn unmeasured(now_ns: u64) -> Self {
+    pub fn unmeasured(now_ns: u64) -> Self {
         Self::new(&Begin {
             complete_ns: now_ns,
             arriving_ns: 0,
@@ -150,7 +150,7 @@ impl TimeSpent {
     }
 
     /// It waits from now on, until the result is dropped.
-    pub(crate) fn wait(&self, cause: Cause) -> Waiting<'_> {
+    pub fn wait(&self, cause: Cause) -> Waiting<'_> {
         self.show(Some(cause));
         Waiting { spent: self, cause: Some(cause), since_ns: clock::monotonic_ns() }
     }
@@ -185,7 +185,7 @@ impl TimeSpent {
 }
 
 /// A wait that lasts.
-pub(crate) struct Waiting<'a> {
+pub struct Waiting<'a> {
     spent: &'a TimeSpent,
     /// `None` when it is known already what the time was spent on.
     cause: Option<Cause>,
@@ -209,18 +209,19 @@ impl Drop for Waiting<'_> {
 
 /// Waits of something that lives as long as an answer is on its way: it waits now for this, now for
 /// that, and now for nothing.
-pub(crate) struct Waits {
+pub struct Waits {
     spent: Rc<TimeSpent>,
     now: Option<(Cause, u64)>,
 }
 
 impl Waits {
-    pub(crate) fn new(spent: Rc<TimeSpent>) -> Self {
+    /// The waits of a request, whose time this is.
+    pub fn new(spent: Rc<TimeSpent>) -> Self {
         Self { spent, now: None }
     }
 
     /// From now on it waits for this.
-    pub(crate) fn now_for(&mut self, cause: Option<Cause>) {
+    pub fn now_for(&mut self, cause: Option<Cause>) {
         if self.now.map(|now| now.0) == cause {
             return;
         }
@@ -241,7 +242,7 @@ impl Drop for Waits {
 
 /// Serve a request, and measure what it uses of its thread if it is a sample. A thread that carries
 /// others as well counts only while it is at work for this one.
-pub(crate) async fn measured<F: Future + Unpin>(spent: &TimeSpent, mut work: F) -> F::Output {
+pub async fn measured<F: Future + Unpin>(spent: &TimeSpent, mut work: F) -> F::Output {
     if !spent.is_sample() {
         return work.await;
     }
@@ -261,7 +262,7 @@ pub(crate) async fn measured<F: Future + Unpin>(spent: &TimeSpent, mut work: F) 
 ///
 /// # Errors
 /// Those of [`runtime::blocking`].
-pub(crate) async fn blocking<T, F>(spent: &TimeSpent, cause: Cause, work: F) -> io::Result<T>
+pub async fn blocking<T, F>(spent: &TimeSpent, cause: Cause, work: F) -> io::Result<T>
 where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
@@ -282,7 +283,7 @@ where
 ///
 /// # Errors
 /// Those of [`runtime::compute`].
-pub(crate) async fn compute<T, F>(spent: &TimeSpent, work: F) -> io::Result<T>
+pub async fn compute<T, F>(spent: &TimeSpent, work: F) -> io::Result<T>
 where
     T: Send + 'static,
     F: FnOnce(&AtomicBool) -> T + Send + 'static,

@@ -15,7 +15,7 @@ const USED_BY: &[(&str, &[&str])] = &[
 ];
 
 /// The MPMs that use a directive, if not all of them do.
-pub(crate) fn used_by(name: &str) -> Option<&'static [&'static str]> {
+pub fn used_by(name: &str) -> Option<&'static [&'static str]> {
     USED_BY.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 

@@ -4,7 +4,7 @@
 
 use super::MpmKind;
 use crate::identity;
-use crate::log::level::Level;
+use logging::level::Level;
 use std::io;
 
 /// Something that the parent, or a child that cannot begin, has to say.

@@ -13,11 +13,11 @@ use std::rc::Rc;
 /// The client of a request, and what it sent. A request that comes from another one, as a look-up
 /// or by an internal redirect, has the same.
 #[derive(Clone)]
-pub(crate) struct Client {
+pub struct Client {
     /// What it sent; `RequestHeader` may have changed its fields.
-    pub(crate) received: Rc<ReceivedRequest>,
+    pub received: Rc<ReceivedRequest>,
     /// The client as mod_remoteip sees it.
-    pub(crate) ip: Option<IpAddr>,
+    pub ip: Option<IpAddr>,
 }
 
 impl Client {
@@ -27,7 +27,7 @@ impl Client {
     }
 
     /// Its address, as mod_remoteip sees it.
-    pub(crate) fn address(&self) -> IpAddr {
+    pub fn address(&self) -> IpAddr {
         self.ip.unwrap_or_else(|| self.received.client.ip().to_canonical())
     }
 }
@@ -35,18 +35,18 @@ impl Client {
 /// Accessors that mark the answer as personal.
 impl RequestContext<'_> {
     /// What the client sent.
-    pub(crate) fn received(&self) -> &Rc<ReceivedRequest> {
+    pub fn received(&self) -> &Rc<ReceivedRequest> {
         self.mark_personal();
         &self.client.received
     }
 
     /// A field of the request.
-    pub(crate) fn field(&self, name: &str) -> Option<&[u8]> {
+    pub fn field(&self, name: &str) -> Option<&[u8]> {
         self.received().field(name.as_bytes())
     }
 
     /// The client's address, as mod_remoteip sees it.
-    pub(crate) fn client(&self) -> IpAddr {
+    pub fn client(&self) -> IpAddr {
         self.mark_personal();
         self.client.address()
     }
@@ -60,14 +60,14 @@ impl RequestContext<'_> {
     }
 
     /// Give the request other fields, as long as they make a head.
-    pub(crate) fn set_fields(&mut self, fields: &[Field]) {
+    pub fn set_fields(&mut self, fields: &[Field]) {
         if let Some(changed) = self.received().with_fields(fields) {
             self.client.received = Rc::new(changed);
         }
     }
 
     /// Say who the client is that a proxy has announced in a field.
-    pub(crate) fn set_client(&mut self, ip: Option<IpAddr>) {
+    pub fn set_client(&mut self, ip: Option<IpAddr>) {
         self.mark_personal();
         self.client.ip = ip;
     }
@@ -78,32 +78,32 @@ impl RequestContext<'_> {
     /// Who asks and what was sent, without a mark. Whoever calls this says in a comment why the
     /// answer does not depend on it, or who makes sure that others who are given the answer would
     /// have got the same.
-    pub(crate) fn unmarked(&self) -> &Client {
+    pub fn unmarked(&self) -> &Client {
         &self.client
     }
 
     /// Where the time of the request goes: no answer tells that.
-    pub(crate) fn spent(&self) -> &Rc<TimeSpent> {
+    pub fn spent(&self) -> &Rc<TimeSpent> {
         &self.client.received.spent
     }
 
     /// When the head was complete, in microseconds since 1970. The answer may tell it in this
     /// second only.
-    pub(crate) fn start_us(&self) -> i64 {
+    pub fn start_us(&self) -> i64 {
         self.mark_momentary();
         self.client.received.start_us
     }
 
     /// Whether it is about the server and not about a path (`OPTIONS *`). What is shared is for
     /// those who ask for one path.
-    pub(crate) fn is_for_server(&self) -> bool {
+    pub fn is_for_server(&self) -> bool {
         let framing = self.client.received.framing();
         framing.is_ok_and(|framing| framing.target == Target::Asterisk)
     }
 
     /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`).
     /// What is shared is for those who send none, or it is a script, which gets that of each.
-    pub(crate) fn body(&self) -> BodyLength {
+    pub fn body(&self) -> BodyLength {
         if self.is_error_document { BodyLength::None } else { self.client.received.body() }
     }
 }

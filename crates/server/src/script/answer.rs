@@ -16,7 +16,7 @@ use std::borrow::Cow;
 ///
 /// # Errors
 /// The failure that such a condition asks for, of this module.
-pub(crate) fn begin(
+pub fn begin(
     request: &mut RequestContext<'_>,
     head: ScriptHead,
     module: &'static str,
@@ -37,10 +37,7 @@ pub(crate) fn begin(
 }
 
 /// The same whatever the request asks, and when that was modified.
-pub(crate) fn describe(
-    request: &mut RequestContext<'_>,
-    head: ScriptHead,
-) -> (Response, Option<i64>) {
+pub fn describe(request: &mut RequestContext<'_>, head: ScriptHead) -> (Response, Option<i64>) {
     let mut response = Response::new(head.status());
     response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
     let content_type = head.content_type.as_deref();
@@ -62,7 +59,7 @@ pub(crate) fn describe(
 
 /// Fields for this response and all that come in its place. Where there are such fields already,
 /// of a script that has sent the request here, those of one name become one.
-pub(crate) fn keep(request: &mut RequestContext<'_>, lasting: Vec<fastcgi::Field>) {
+pub fn keep(request: &mut RequestContext<'_>, lasting: Vec<fastcgi::Field>) {
     let before = request.output.always.len();
     for (name, value) in fields(lasting) {
         let is_cookie = name.eq_ignore_ascii_case("Set-Cookie");
@@ -75,7 +72,7 @@ pub(crate) fn keep(request: &mut RequestContext<'_>, lasting: Vec<fastcgi::Field
 }
 
 /// The parser has made sure that names are tokens.
-pub(crate) fn fields(fields: Vec<fastcgi::Field>) -> impl Iterator<Item = Field> {
+pub fn fields(fields: Vec<fastcgi::Field>) -> impl Iterator<Item = Field> {
     let field =
         |(name, value): fastcgi::Field| Some((Cow::Owned(String::from_utf8(name).ok()?), value));
     fields.into_iter().filter_map(field)

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 /// Where it comes from.
-pub(crate) enum Body {
+pub enum Body {
     /// There is none.
     None,
     /// From the client, as it sends it.
@@ -25,7 +25,7 @@ pub(crate) enum Body {
 }
 
 /// Why no more of it comes.
-pub(crate) enum BodyFault {
+pub enum BodyFault {
     /// The client is at fault.
     Refused(Refusal),
     /// It cannot be read again.
@@ -38,7 +38,7 @@ impl Body {
     ///
     /// # Errors
     /// The refusal that it ends in.
-    pub(crate) async fn of(request: &RequestContext<'_>) -> Result<Self, Refusal> {
+    pub async fn of(request: &RequestContext<'_>) -> Result<Self, Refusal> {
         Self::through(request, None).await
     }
 
@@ -46,7 +46,7 @@ impl Body {
     ///
     /// # Errors
     /// As above, and what is wrong with the packed body.
-    pub(crate) async fn through(
+    pub async fn through(
         request: &RequestContext<'_>,
         unpacker: Option<Box<dyn InputFilter>>,
     ) -> Result<Self, Refusal> {
@@ -71,7 +71,7 @@ impl Body {
     ///
     /// # Errors
     /// As above.
-    pub(crate) async fn whole(
+    pub async fn whole(
         request: &RequestContext<'_>,
         incoming: &Rc<RequestBody>,
         unpacker: Option<Box<dyn InputFilter>>,
@@ -81,7 +81,7 @@ impl Body {
     }
 
     /// The same once more, as long as nothing of it was read.
-    pub(crate) fn again(&self) -> Self {
+    pub fn again(&self) -> Self {
         match self {
             Self::None => Self::None,
             Self::Streamed(incoming) => Self::Streamed(incoming.clone()),
@@ -91,7 +91,7 @@ impl Body {
     }
 
     /// The next piece; `None` at the end.
-    pub(crate) fn poll_next(&mut self) -> Poll<Result<Option<Vec<u8>>, BodyFault>> {
+    pub fn poll_next(&mut self) -> Poll<Result<Option<Vec<u8>>, BodyFault>> {
         match self {
             Self::None => Poll::Ready(Ok(None)),
             Self::Streamed(incoming) => incoming.poll_read().map_err(BodyFault::Refused),
@@ -105,14 +105,14 @@ impl Body {
 }
 
 /// The key of `RequestBuffering`.
-pub(crate) static BUFFERING: DirectoryKey<Buffering> = DirectoryKey::new();
+pub static BUFFERING: DirectoryKey<Buffering> = DirectoryKey::new();
 
 /// `RequestBuffering On`, and what holds without a line: files that people upload are smaller.
-pub(crate) const BUFFERING_BYTES: u64 = 16 << 20;
+pub const BUFFERING_BYTES: u64 = 16 << 20;
 
 /// `RequestBuffering`; the inner `None` is `Off`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Buffering(pub(crate) Option<Option<u64>>);
+pub struct Buffering(pub Option<Option<u64>>);
 
 impl Merge for Buffering {}
 

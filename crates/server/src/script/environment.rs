@@ -28,7 +28,7 @@ const NO_ADMIN: &str = "[no address given]";
 
 /// How a place wants some variables (`CGIPassAuth`, `CGIVar`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rules {
+pub struct Rules {
     /// Whether scripts see what a client has authenticated itself with.
     pub(crate) passes: PassAuth,
     /// Whether `REQUEST_URI` is the path after internal redirects.
@@ -36,7 +36,7 @@ pub(crate) struct Rules {
 }
 
 /// All variables for the script that answers `request`.
-pub(crate) fn environment(request: &RequestContext<'_>, rules: Rules) -> Table {
+pub fn environment(request: &RequestContext<'_>, rules: Rules) -> Table {
     let mut env = request.env.clone();
     env.reserve(VARIABLES);
     request_fields(request, rules, &mut env);
@@ -80,13 +80,13 @@ fn request_fields(request: &RequestContext<'_>, rules: Rules, env: &mut Table) {
 }
 
 /// A body of this length follows, however it came: of the chunks that it came in nothing is left.
-pub(crate) fn tell_body_length(env: &mut Table, length: u64) {
+pub fn tell_body_length(env: &mut Table, length: u64) {
     env.set("CONTENT_LENGTH", length.to_string());
     env.unset("HTTP_TRANSFER_ENCODING");
 }
 
 /// Variables of this process that every program may see, or what httpd takes instead.
-pub(crate) fn inherited_variables() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
+pub fn inherited_variables() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     INHERITED.iter().filter_map(|(name, default)| {
         let own = std::env::var_os(name).map(OsStringExt::into_vec);
         Some((*name, own.or_else(|| default.map(<[u8]>::to_vec))?))

@@ -5,7 +5,7 @@ use fastcgi::ScriptFault;
 
 /// The failure for what the script with this path has said. httpd's library complains about what
 /// it reads in the name of `module`, and those that send it about fields.
-pub(crate) fn failure(fault: &ScriptFault, script: &[u8], module: &'static str) -> Failure {
+pub fn failure(fault: &ScriptFault, script: &[u8], module: &'static str) -> Failure {
     let name = script.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let said = fault.message(name);
     let module = if fault.id().is_some() { "http" } else { module };

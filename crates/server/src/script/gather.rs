@@ -5,9 +5,9 @@
 use super::room::NoRoom;
 use super::spool::{Growing, Spool};
 use crate::input_filter::InputFilter;
-use crate::log::level::Level;
 use crate::request_body::RequestBody;
 use crate::request_context::RequestContext;
+use logging::level::Level;
 use message::{Refusal, Status};
 use runtime::clock;
 use scoreboard::Cause;
@@ -24,7 +24,7 @@ const REST_WITHOUT_ROOM_MS: u64 = 2000;
 
 /// A body, or enough of it.
 #[derive(Clone)]
-pub(crate) struct Gathered {
+pub struct Gathered {
     /// What has come.
     pub(crate) spool: Spool,
     /// What is still to come, and soon.

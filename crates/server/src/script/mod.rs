@@ -2,14 +2,14 @@
 //! variables that they are told about a request, its body, and what the head of an answer comes to.
 //! What carries these to them is a module of its own.
 
-pub(crate) mod answer;
-pub(crate) mod body;
-pub(crate) mod environment;
-pub(crate) mod fault;
+pub mod answer;
+pub mod body;
+pub mod environment;
+pub mod fault;
 pub(crate) mod gather;
 pub(crate) mod room;
 pub(crate) mod spool;
-pub(crate) mod template;
+pub mod template;
 
 use crate::failure::Failure;
 use crate::handler;
@@ -23,7 +23,7 @@ use message::Status;
 ///
 /// # Errors
 /// 404 if it has not; what the look-up of it says.
-pub(crate) async fn check_own_url(
+pub async fn check_own_url(
     request: &RequestContext<'_>,
     handler: &str,
     module: &'static str,
@@ -49,6 +49,6 @@ pub(crate) async fn check_own_url(
 }
 
 /// Whether the file has a URL of its own, which has to be looked up.
-pub(crate) fn has_own_url(request: &RequestContext<'_>) -> bool {
+pub fn has_own_url(request: &RequestContext<'_>) -> bool {
     !request.mapping.path_info.is_empty() && phase::is_regular(request)
 }

@@ -1,8 +1,9 @@
 //! What room there is for request bodies that are gathered: memory of this process, and files of
 //! all processes together in one folder. What goes where is not decided here.
 
+use crate::Machine;
 use crate::context::Context;
-use crate::{Machine, server::Server};
+use crate::server::Server;
 use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, file};
 use scoreboard::Scoreboard;
@@ -31,11 +32,11 @@ const FOLDERS: [&str; 2] = ["/var/tmp", "/tmp"];
 
 /// What the configuration says.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// `RequestSpoolDir`
-    pub(crate) folder: Option<PathBuf>,
+    pub folder: Option<PathBuf>,
     /// `RequestSpoolMaxSize`; `None` is `auto`.
-    pub(crate) files_bytes: Option<u64>,
+    pub files_bytes: Option<u64>,
 }
 
 /// What the bodies of one process take up.

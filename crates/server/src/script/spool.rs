@@ -104,7 +104,7 @@ impl<'a> Growing<'a> {
 
 /// What has come of a body, and how far it was read.
 #[derive(Clone)]
-pub(crate) struct Spool {
+pub struct Spool {
     kept: Rc<Kept>,
     at: u64,
 }
@@ -119,7 +119,7 @@ struct Kept {
 
 impl Spool {
     /// Its length.
-    pub(crate) fn length(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         self.kept.file_bytes + self.kept.memory.len() as u64
     }
 

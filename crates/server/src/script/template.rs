@@ -18,7 +18,7 @@ const FIELDS_MAX: usize = 40;
 const ROOM_BYTES: usize = 256;
 
 /// The parts that are known before the request, in their order.
-pub(crate) struct Template {
+pub struct Template {
     /// The host that was asked for, with its port, and our end of the connection.
     host: Option<Vec<u8>>,
     port: Option<u16>,
@@ -32,7 +32,7 @@ pub(crate) struct Template {
 
 impl Template {
     /// Of a request for which `all` are its variables.
-    pub(crate) fn of(request: &RequestContext<'_>, all: &Table) -> Option<Self> {
+    pub fn of(request: &RequestContext<'_>, all: &Table) -> Option<Self> {
         // A field that another request has would take its place.
         if request.env.iter().any(|(name, _)| may_be_field(name)) {
             return None;
@@ -62,7 +62,7 @@ impl Template {
     }
 
     /// All variables of a request, and the table of them.
-    pub(crate) fn request(
+    pub fn request(
         &self,
         request: &RequestContext<'_>,
         rules: Rules,

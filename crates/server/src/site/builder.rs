@@ -16,14 +16,13 @@ use std::sync::Arc;
 
 /// What is being built.
 #[derive(Clone, Debug)]
-pub(crate) struct Builder {
+pub struct Builder {
     /// What concerns the whole server.
-    pub(crate) server: ServerDraft,
+    pub server: ServerDraft,
     /// Folders that requests may be resolved beneath.
-    pub(crate) roots: Roots,
+    pub roots: Roots,
     /// The main server first, then every `<VirtualHost>`.
-    #[expect(clippy::vec_box, reason = "a list of thousands is copied whenever it grows")]
-    pub(crate) hosts: Vec<Box<HostDraft>>,
+    pub hosts: Vec<Box<HostDraft>>,
     /// Sections that are open, the innermost last.
     open: Vec<Section>,
     /// `<VirtualHost>` is open: the last of the hosts.
@@ -41,17 +40,17 @@ pub(crate) struct Builder {
 
 /// What `AllowOverride` and `AllowOverrideList` permit in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Overrides {
+pub struct Overrides {
     /// The places of `AllowOverride`.
-    pub(crate) classes: Scope,
+    pub classes: Scope,
     /// Bits of `Options` that may be changed (`AllowOverride Options=...`); all by default.
-    pub(crate) options: u8,
+    pub options: u8,
     /// Directives that are permitted one by one.
-    pub(crate) list: Vec<String>,
+    pub list: Vec<String>,
     /// `Nonfatal=`: what is not permitted is passed over.
-    pub(crate) passes_over: Scope,
+    pub passes_over: Scope,
     /// The same for what nobody knows.
-    pub(crate) passes_unknown: bool,
+    pub passes_unknown: bool,
 }
 
 impl Overrides {
@@ -68,19 +67,19 @@ impl Overrides {
 
 /// The methods that a `<Limit>` or `<LimitExcept>` is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Limited {
+pub struct Limited {
     /// The methods that are named.
-    pub(crate) methods: Vec<Method>,
+    pub methods: Vec<Method>,
     /// Names of methods that nobody knows.
-    pub(crate) others: Vec<String>,
+    pub others: Vec<String>,
     /// `<LimitExcept>`: all but these.
-    pub(crate) except: bool,
+    pub except: bool,
 }
 
 impl Limited {
     /// What is left of this inside of `outer` (`cmd->limited &= limited`). As long as it is all
     /// of `outer` it is equal to that.
-    pub(crate) fn within(&self, outer: &Self) -> Self {
+    pub fn within(&self, outer: &Self) -> Self {
         Self {
             methods: both((&outer.methods, outer.except), (&self.methods, self.except)),
             others: both((&outer.others, outer.except), (&self.others, self.except)),
@@ -89,7 +88,7 @@ impl Limited {
     }
 
     /// Whether there is no method that it is about.
-    pub(crate) fn is_nothing(&self) -> bool {
+    pub fn is_nothing(&self) -> bool {
         !self.except && self.methods.is_empty() && self.others.is_empty()
     }
 }
@@ -109,45 +108,50 @@ fn both<T: Clone + PartialEq>(outer: (&[T], bool), inner: (&[T], bool)) -> Vec<T
 
 /// Settings of the whole server.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ServerDraft {
+pub struct ServerDraft {
     /// `ServerRoot`; empty if nobody has set it, which is the folder that trivet was started in.
-    pub(crate) root: PathBuf,
-    pub(crate) listen: Vec<SocketAddr>,
-    pub(crate) mpm: crate::MpmSettings,
-    pub(crate) user: Option<String>,
-    pub(crate) group: Option<String>,
-    pub(crate) tokens: crate::identity::Tokens,
+    pub root: PathBuf,
+    /// `Listen`
+    pub listen: Vec<SocketAddr>,
+    /// The numbers that MPMs are sized by.
+    pub mpm: crate::MpmSettings,
+    /// `User`
+    pub user: Option<String>,
+    /// `Group`
+    pub group: Option<String>,
+    /// `ServerTokens`
+    pub tokens: crate::identity::Tokens,
     /// `BufferedLogs`
-    pub(crate) buffered_logs: bool,
+    pub buffered_logs: bool,
     /// Whether a script may run anywhere: `ScriptAlias`, `Options ExecCGI`, or a `.htaccess` file
     /// that may say the latter.
-    pub(crate) may_run_programs: bool,
+    pub may_run_programs: bool,
     /// Modules that are there, in the order of loading; `None` is all of them.
-    pub(crate) loaded: Option<Vec<&'static str>>,
+    pub loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.
-    pub(crate) missing: Vec<&'static str>,
-    /// `Mutex`, for `-S` only: see [`crate::Facts`].
-    pub(crate) mutexes: Vec<(String, [String; 3])>,
+    pub missing: Vec<&'static str>,
+    /// `Mutex`, for `-S` only: see [`modules::Facts`].
+    pub mutexes: Vec<(String, [String; 3])>,
     /// Whether each `DocumentRoot` has to be there.
-    pub(crate) checks_document_root: bool,
+    pub checks_document_root: bool,
     /// The configuration as it was read, for server-info.
-    pub(crate) tree: Arc<[Node]>,
+    pub tree: Arc<[Node]>,
     /// `DefaultRuntimeDir`; empty in a `.htaccess` file.
-    pub(crate) runtime_dir: PathBuf,
+    pub runtime_dir: PathBuf,
     /// Variables, for `.htaccess` files.
-    pub(crate) defines: Vec<(String, Option<String>)>,
+    pub defines: Vec<(String, Option<String>)>,
     /// What modules keep for the whole server.
-    pub(crate) modules: ServerSettings,
+    pub modules: ServerSettings,
     /// `RegexDefaultOptions`, as of the line that is read.
-    pub(crate) regex: pattern::Flags,
+    pub regex: pattern::Flags,
     /// `RemoteIPProxyProtocol`
-    pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
+    pub proxy_protocol: crate::proxy_protocol::ProxyProtocol,
     /// `SeeRequestTail`
-    pub(crate) sees_request_tail: bool,
+    pub sees_request_tail: bool,
     /// `ResponseSharing`
-    pub(crate) shares_responses: Option<bool>,
+    pub shares_responses: Option<bool>,
     /// Request bodies that are kept.
-    pub(crate) spool: crate::script::room::Limits,
+    pub spool: crate::script::room::Limits,
 }
 
 impl Default for Builder {
@@ -227,20 +231,20 @@ impl Build for Builder {
 
 impl Builder {
     /// A builder for the `.htaccess` file of `folder`, an absolute path without a final slash.
-    pub(crate) fn for_htaccess(folder: &str, overrides: Overrides) -> Self {
+    pub fn for_htaccess(folder: &str, overrides: Overrides) -> Self {
         let kind = SectionKind::Directory(Matcher::Wildcard(wildcard::Pattern::literal(folder)));
         let open = vec![Section::new(kind)];
         Self { open, overrides: Some(overrides), ..Self::default() }
     }
 
     /// Leave out what is about virtual hosts at ports that nobody listens to.
-    pub(crate) fn settle(&self, said: &mut Vec<Diagnostic>) {
+    pub fn settle(&self, said: &mut Vec<Diagnostic>) {
         let serves_any = !self.server.listen.is_empty();
         config::diagnostic::settle(said, |port| self.serves(port), serves_any);
     }
 
     /// Whether a port is listened to.
-    pub(crate) fn serves(&self, port: u16) -> bool {
+    pub fn serves(&self, port: u16) -> bool {
         self.server.listen.iter().any(|address| address.port() == port)
     }
 
@@ -250,58 +254,58 @@ impl Builder {
     }
 
     /// How expressions are read here.
-    pub(crate) fn mode(&self) -> Mode {
+    pub fn mode(&self) -> Mode {
         let mode = if self.is_htaccess() { Mode::htaccess() } else { Mode::default() };
         Mode { regex: self.server.regex, ..mode }
     }
 
     /// Whether a `.htaccess` file is read.
-    pub(crate) fn is_htaccess(&self) -> bool {
+    pub fn is_htaccess(&self) -> bool {
         self.overrides.is_some()
     }
 
     /// The bits of `Options` that may be changed here.
-    pub(crate) fn options_allowed(&self) -> u8 {
+    pub fn options_allowed(&self) -> u8 {
         self.overrides.as_ref().map_or(u8::MAX, |overrides| overrides.options)
     }
 
     /// The path of a log or another file that belongs to the server: below `ServerRoot`, unless
     /// it is absolute (ap_server_root_relative). `-` is standard output.
-    pub(crate) fn server_path(&self, path: &str) -> PathBuf {
+    pub fn server_path(&self, path: &str) -> PathBuf {
         if path == "-" { PathBuf::from(path) } else { self.server.root.join(path) }
     }
 
     /// A folder that requests may be resolved beneath; `path` is normal. It is opened with the
     /// site.
-    pub(crate) fn root(&mut self, path: &Path) -> Arc<Root> {
+    pub fn root(&mut self, path: &Path) -> Arc<Root> {
         self.roots.get(path)
     }
 
     /// The (virtual) host that a line is about.
-    pub(crate) fn host(&mut self) -> &mut HostDraft {
+    pub fn host(&mut self) -> &mut HostDraft {
         let nth = if self.in_virtual_host { self.hosts.len() - 1 } else { 0 };
         &mut self.hosts[nth]
     }
 
     /// Whether a `<VirtualHost>` is open.
-    pub(crate) fn is_in_virtual_host(&self) -> bool {
+    pub fn is_in_virtual_host(&self) -> bool {
         self.in_virtual_host
     }
 
     /// `<VirtualHost>` begins.
-    pub(crate) fn enter_virtual_host(&mut self, host: Box<HostDraft>) {
+    pub fn enter_virtual_host(&mut self, host: Box<HostDraft>) {
         self.hosts.push(host);
         self.in_virtual_host = true;
     }
 
     /// `</VirtualHost>`
-    pub(crate) fn leave_virtual_host(&mut self, _: &Call<'_>) -> Result<(), Error> {
+    pub fn leave_virtual_host(&mut self, _: &Call<'_>) -> Result<(), Error> {
         self.in_virtual_host = false;
         Ok(())
     }
 
     /// The settings that a per-directory directive changes now.
-    pub(crate) fn settings(&mut self) -> &mut Settings {
+    pub fn settings(&mut self) -> &mut Settings {
         if self.open.is_empty() {
             return &mut self.host().base;
         }
@@ -310,7 +314,7 @@ impl Builder {
     }
 
     /// The folder of the innermost `<Directory>` with its final slash, empty outside of any.
-    pub(crate) fn directory(&self) -> String {
+    pub fn directory(&self) -> String {
         let directories = self.open.iter().rev().filter_map(|section| match &section.kind {
             SectionKind::Directory(matcher) => {
                 Some(format!("{}/", matcher.text().trim_end_matches('/')))
@@ -322,7 +326,7 @@ impl Builder {
 
     /// The argument of the innermost `<Location>`, if one is open, and whether it is a plain or
     /// wildcard path (and not a regular expression).
-    pub(crate) fn location(&self) -> Option<&Matcher> {
+    pub fn location(&self) -> Option<&Matcher> {
         self.open.iter().rev().find_map(|section| match &section.kind {
             SectionKind::Location(matcher) => Some(matcher),
             _ => None,
@@ -330,12 +334,12 @@ impl Builder {
     }
 
     /// Whether a line stands directly in a `<Location>` or `<LocationMatch>`.
-    pub(crate) fn is_in_location(&self) -> bool {
+    pub fn is_in_location(&self) -> bool {
         self.open.last().is_some_and(|open| matches!(open.kind, SectionKind::Location(_)))
     }
 
     /// The argument of the innermost section that has a path, a name or a URL (`cmd->path`).
-    pub(crate) fn section_argument(&self) -> Option<String> {
+    pub fn section_argument(&self) -> Option<String> {
         self.open.iter().rev().find_map(|section| match &section.kind {
             SectionKind::Proxy { name, .. } => Some(name.clone()),
             _ => section.matcher().map(|matcher| matcher.text().to_owned()),
@@ -343,7 +347,7 @@ impl Builder {
     }
 
     /// The argument of the `<Proxy>` or `<ProxyMatch>` around a line, and whether it is the latter.
-    pub(crate) fn proxy_argument(&self) -> Option<(&str, bool)> {
+    pub fn proxy_argument(&self) -> Option<(&str, bool)> {
         match &self.open.last()?.kind {
             SectionKind::Proxy { name, is_match, .. } => Some((name, *is_match)),
             _ => None,
@@ -351,7 +355,7 @@ impl Builder {
     }
 
     /// Refuses what may not stand in a section for folders or files (ap_check_cmd_context).
-    pub(crate) fn check_not_in_folder_or_files(&self, call: &Call<'_>) -> Result<(), Error> {
+    pub fn check_not_in_folder_or_files(&self, call: &Call<'_>) -> Result<(), Error> {
         self.check_not_in_limit(call)?;
         match self.folder_or_files() {
             Some(section) => {
@@ -362,7 +366,7 @@ impl Builder {
     }
 
     /// The `<Directory>`, or else `<Files>` or `<If>` that is open, as it is called.
-    pub(crate) fn folder_or_files(&self) -> Option<&'static str> {
+    pub fn folder_or_files(&self) -> Option<&'static str> {
         let has = |is_it: fn(&SectionKind) -> bool| self.open.iter().any(|open| is_it(&open.kind));
         if has(|kind| matches!(kind, SectionKind::Directory(_))) {
             return Some("<Directory");
@@ -375,23 +379,23 @@ impl Builder {
 
     /// Whether settings about `.htaccess` files are of no use here, as they come too late or are
     /// about no folder (ap_check_cmd_context with NOT_IN_LOCATION and NOT_IN_FILES).
-    pub(crate) fn is_out_of_folders(&self) -> bool {
+    pub fn is_out_of_folders(&self) -> bool {
         let is_folder = |open: &Section| matches!(open.kind, SectionKind::Directory(_));
         !self.open.iter().all(is_folder) || self.is_limited()
     }
 
     /// Whether a section with settings of its own is open.
-    pub(crate) fn is_in_section(&self) -> bool {
+    pub fn is_in_section(&self) -> bool {
         !self.open.is_empty()
     }
 
     /// A section begins.
-    pub(crate) fn enter(&mut self, kind: SectionKind) {
+    pub fn enter(&mut self, kind: SectionKind) {
         self.open.push(Section::new(kind));
     }
 
     /// The innermost section ends. What stands inside of another one belongs to its settings.
-    pub(crate) fn leave(&mut self, _: &Call<'_>) -> Result<(), Error> {
+    pub fn leave(&mut self, _: &Call<'_>) -> Result<(), Error> {
         let Some(section) = self.open.pop() else { return Ok(()) };
         let section = Arc::new(section);
         match &section.kind {
@@ -405,7 +409,7 @@ impl Builder {
     }
 
     /// The last `<If>` or `<ElseIf>` of the settings that are open, for an `<Else>` to follow.
-    pub(crate) fn last_condition(&mut self) -> Option<&Condition> {
+    pub fn last_condition(&mut self) -> Option<&Condition> {
         match &self.settings().core.ifs.last()?.kind {
             SectionKind::If(condition) => Some(condition),
             _ => None,
@@ -413,37 +417,37 @@ impl Builder {
     }
 
     /// The settings of a provider's alias begin: those of a section that covers nothing.
-    pub(crate) fn enter_alias(&mut self) {
+    pub fn enter_alias(&mut self) {
         let nowhere = wildcard::Pattern::literal("/");
         self.open.push(Section::new(SectionKind::Directory(Matcher::Wildcard(nowhere))));
         self.in_alias = true;
     }
 
     /// They end.
-    pub(crate) fn leave_alias(&mut self) -> Option<Settings> {
+    pub fn leave_alias(&mut self) -> Option<Settings> {
         self.in_alias = false;
         self.open.pop().map(|section| section.settings)
     }
 
     /// Whether a module is there.
-    pub(crate) fn has_module(&self, symbol: &str) -> bool {
+    pub fn has_module(&self, symbol: &str) -> bool {
         self.server.loaded.as_ref().is_none_or(|loaded| loaded.contains(&symbol))
     }
 
     /// `<Limit>` or `<LimitExcept>` begins.
-    pub(crate) fn enter_limit(&mut self, limited: Limited) {
+    pub fn enter_limit(&mut self, limited: Limited) {
         self.limits.push(limited);
     }
 
     /// `</Limit>`
-    pub(crate) fn leave_limit(&mut self, _: &Call<'_>) -> Result<(), Error> {
+    pub fn leave_limit(&mut self, _: &Call<'_>) -> Result<(), Error> {
         self.limits.pop();
         Ok(())
     }
 
     /// Refuses what may not stand inside of `<Limit>`, though the scope is the same there
     /// (ap_check_cmd_context).
-    pub(crate) fn check_not_in_limit(&self, call: &Call<'_>) -> Result<(), Error> {
+    pub fn check_not_in_limit(&self, call: &Call<'_>) -> Result<(), Error> {
         if !self.is_limited() {
             return Ok(());
         }
@@ -459,12 +463,12 @@ impl Builder {
     }
 
     /// A container of rules for access begins.
-    pub(crate) fn enter_container(&mut self) {
+    pub fn enter_container(&mut self) {
         self.containers += 1;
     }
 
     /// The innermost container ends.
-    pub(crate) fn leave_container(&mut self) {
+    pub fn leave_container(&mut self) {
         self.containers = self.containers.saturating_sub(1);
     }
 
@@ -474,14 +478,14 @@ impl Builder {
     }
 
     /// The methods that a line is about; `None` is all.
-    pub(crate) fn limited(&self) -> Option<&Limited> {
+    pub fn limited(&self) -> Option<&Limited> {
         self.limits.last()
     }
 }
 
 /// Where something was configured, for messages and dumps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     /// The file.
     pub(crate) file: Arc<str>,
     /// Its line.

@@ -2,7 +2,6 @@
 
 use crate::expression::Text;
 use crate::failure::Failure;
-use crate::log::level::Levels;
 use crate::names::HostnameLookups;
 use crate::request_context::RequestContext;
 use crate::resolve::LinkPolicy;
@@ -13,6 +12,7 @@ use crate::site::section::Section;
 use crate::site::settings::either;
 use config::Scope;
 use fastcgi::environment::PassAuth;
+use logging::level::Levels;
 use message::Status;
 use message::range::RangeLimits;
 use runtime::programs::Limits;
@@ -21,14 +21,15 @@ use std::sync::Arc;
 
 /// Bits of `Options`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Options(pub(crate) u8);
+pub struct Options(pub u8);
 
 impl Options {
     pub(crate) const NONE: Self = Self(0);
     pub(crate) const INDEXES: Self = Self(1);
     pub(crate) const FOLLOW: Self = Self(2);
     pub(crate) const OWNER_MATCH: Self = Self(4);
-    pub(crate) const EXEC_CGI: Self = Self(8);
+    /// `ExecCGI`
+    pub const EXEC_CGI: Self = Self(8);
     pub(crate) const INCLUDES: Self = Self(16);
     pub(crate) const MULTI_VIEWS: Self = Self(32);
     /// `All` is everything but MultiViews.
@@ -40,7 +41,7 @@ impl Options {
 }
 
 /// The words of `Options`.
-pub(crate) const OPTION_WORDS: &[(&str, Options)] = &[
+pub const OPTION_WORDS: &[(&str, Options)] = &[
     ("All", Options::ALL),
     ("None", Options::NONE),
     ("Indexes", Options::INDEXES),
@@ -54,9 +55,11 @@ pub(crate) const OPTION_WORDS: &[(&str, Options)] = &[
 
 /// What one section says about `Options`: `(value & keep) | add`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OptionsChange {
-    pub(crate) keep: u8,
-    pub(crate) add: u8,
+pub struct OptionsChange {
+    /// Bits that stay as the outer section has them.
+    pub keep: u8,
+    /// Bits that are set.
+    pub add: u8,
 }
 
 /// Which facts of a file make its entity tag.
@@ -74,15 +77,18 @@ const FILE_ETAG_DEFAULT: FileEtag =
 
 /// What `FileETag` says: `(value & keep) | add`, as for `Options`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FileEtagChange {
-    pub(crate) replaces: bool,
-    pub(crate) add: [bool; 4],
-    pub(crate) remove: [bool; 4],
+pub struct FileEtagChange {
+    /// Nothing of the outer section stays.
+    pub replaces: bool,
+    /// Facts that are added: inode, time, size, digest.
+    pub add: [bool; 4],
+    /// Facts that are taken out, in the same order.
+    pub remove: [bool; 4],
 }
 
 /// `ErrorDocument`
 #[derive(Clone, Debug)]
-pub(crate) enum ErrorDocument {
+pub enum ErrorDocument {
     /// httpd's own page.
     Default,
     /// A text, sent as it is.
@@ -93,19 +99,23 @@ pub(crate) enum ErrorDocument {
 
 /// `AcceptPathInfo`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum PathInfo {
+pub enum PathInfo {
     /// As the handler likes.
     #[default]
     Default,
+    /// It belongs to the request.
     Accept,
+    /// It means that there is no such file.
     Reject,
 }
 
 /// `ServerSignature`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Signature {
+pub enum Signature {
+    /// There is none.
     #[default]
     Off,
+    /// Name, version and host.
     On,
     /// With the address of the administrator.
     Email,
@@ -113,52 +123,70 @@ pub(crate) enum Signature {
 
 /// Per-directory settings of core.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settings {
-    pub(crate) options: Option<OptionsChange>,
+pub struct Settings {
+    /// `Options`
+    pub options: Option<OptionsChange>,
     /// `AllowOverride`: the list is [`Settings::override_list`].
-    pub(crate) overrides: Option<Overrides>,
+    pub overrides: Option<Overrides>,
     /// `AllowOverrideList`
-    pub(crate) override_list: Option<Vec<String>>,
+    pub override_list: Option<Vec<String>>,
     /// `SetHandler`; the expression of one with a `%`.
-    pub(crate) handler: Option<Handler>,
-    pub(crate) file_etag: Vec<FileEtagChange>,
-    pub(crate) enable_sendfile: Option<bool>,
-    pub(crate) limit_request_body: Option<u64>,
-    pub(crate) max_ranges: Option<usize>,
-    pub(crate) max_range_overlaps: Option<usize>,
-    pub(crate) max_range_reversals: Option<usize>,
-    pub(crate) error_documents: Vec<(u16, ErrorDocument)>,
-    pub(crate) accept_path_info: Option<PathInfo>,
+    pub handler: Option<Handler>,
+    /// `FileETag`
+    pub file_etag: Vec<FileEtagChange>,
+    /// `EnableSendfile`
+    pub enable_sendfile: Option<bool>,
+    /// `LimitRequestBody`
+    pub limit_request_body: Option<u64>,
+    /// `MaxRanges`
+    pub max_ranges: Option<usize>,
+    /// `MaxRangeOverlaps`
+    pub max_range_overlaps: Option<usize>,
+    /// `MaxRangeReversals`
+    pub max_range_reversals: Option<usize>,
+    /// `ErrorDocument`, by status.
+    pub error_documents: Vec<(u16, ErrorDocument)>,
+    /// `AcceptPathInfo`
+    pub accept_path_info: Option<PathInfo>,
     /// `AddDefaultCharset`; `Some(None)` is `Off`.
-    pub(crate) default_charset: Option<Option<String>>,
-    pub(crate) signature: Option<Signature>,
-    pub(crate) use_canonical_name: Option<UseCanonicalName>,
-    pub(crate) hostname_lookups: Option<HostnameLookups>,
-    pub(crate) use_canonical_physical_port: Option<bool>,
-    pub(crate) content_digest: Option<bool>,
-    pub(crate) qualify_redirect_url: Option<bool>,
+    pub default_charset: Option<Option<String>>,
+    /// `ServerSignature`
+    pub signature: Option<Signature>,
+    /// `UseCanonicalName`
+    pub use_canonical_name: Option<UseCanonicalName>,
+    /// `HostnameLookups`
+    pub hostname_lookups: Option<HostnameLookups>,
+    /// `UseCanonicalPhysicalPort`
+    pub use_canonical_physical_port: Option<bool>,
+    /// `ContentDigest`
+    pub content_digest: Option<bool>,
+    /// `QualifyRedirectURL`
+    pub qualify_redirect_url: Option<bool>,
     /// `RLimitCPU`, `RLimitMEM`, `RLimitNPROC`
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// `CGIPassAuth`
-    pub(crate) passes_authorization: Option<bool>,
+    pub passes_authorization: Option<bool>,
     /// `CGIVar REQUEST_URI`
-    pub(crate) has_current_uri: Option<bool>,
-    pub(crate) levels: Option<Levels>,
+    pub has_current_uri: Option<bool>,
+    /// `LogLevel`
+    pub levels: Option<Levels>,
     /// `<Files>` inside of this section.
-    pub(crate) files: Vec<Arc<Section>>,
+    pub files: Vec<Arc<Section>>,
     /// `<If>`, `<ElseIf>` and `<Else>` inside of this section.
-    pub(crate) ifs: Vec<Arc<Section>>,
+    pub ifs: Vec<Arc<Section>>,
 }
 
 /// What `SetHandler` names.
 #[derive(Clone, Debug)]
-pub(crate) enum Handler {
+pub enum Handler {
+    /// A name.
     Name(String),
+    /// An expression that comes to one.
     Computed(Arc<Text>),
 }
 
 /// The name of a handler in lower case, but for one that names a socket (core_override_type).
-pub(crate) fn lower(name: &str) -> String {
+pub fn lower(name: &str) -> String {
     match name.starts_with("proxy:unix") {
         true => name.to_owned(),
         false => name.to_ascii_lowercase(),
@@ -196,7 +224,8 @@ impl Outline {
     }
 }
 
-pub(crate) fn options_over(
+/// What two sections say about `Options`, one inside of the other.
+pub fn options_over(
     inner: Option<OptionsChange>,
     outer: Option<OptionsChange>,
 ) -> Option<OptionsChange> {
@@ -318,32 +347,32 @@ impl Settings {
     }
 
     /// `Options Indexes`.
-    pub(crate) fn lists_directories(&self) -> bool {
+    pub fn lists_directories(&self) -> bool {
         self.options().has(Options::INDEXES)
     }
 
     /// `Options Includes` or `IncludesNOEXEC`.
-    pub(crate) fn parses_includes(&self) -> bool {
+    pub fn parses_includes(&self) -> bool {
         self.options().has(Options::INCLUDES)
     }
 
     /// `Options MultiViews`.
-    pub(crate) fn has_multi_views(&self) -> bool {
+    pub fn has_multi_views(&self) -> bool {
         self.options().has(Options::MULTI_VIEWS)
     }
 
     /// `Options ExecCGI`.
-    pub(crate) fn may_execute(&self) -> bool {
+    pub fn may_execute(&self) -> bool {
         self.options().has(Options::EXEC_CGI)
     }
 
     /// What a program may use.
-    pub(crate) fn limits(&self) -> Limits {
+    pub fn limits(&self) -> Limits {
         self.limits
     }
 
     /// Which symbolic links may be followed.
-    pub(crate) fn links(&self) -> LinkPolicy {
+    pub fn links(&self) -> LinkPolicy {
         links(self.options())
     }
 
@@ -362,7 +391,8 @@ impl Settings {
         self.enable_sendfile.unwrap_or(true)
     }
 
-    pub(crate) fn limit_request_body(&self) -> u64 {
+    /// `LimitRequestBody`
+    pub fn limit_request_body(&self) -> u64 {
         self.limit_request_body.unwrap_or(message::limits::LIMIT_REQUEST_BODY)
     }
 
@@ -381,7 +411,8 @@ impl Settings {
         row.map(|row| &row.1).filter(|document| !matches!(document, ErrorDocument::Default))
     }
 
-    pub(crate) fn accept_path_info(&self) -> PathInfo {
+    /// `AcceptPathInfo`
+    pub fn accept_path_info(&self) -> PathInfo {
         self.accept_path_info.unwrap_or_default()
     }
 
@@ -392,7 +423,7 @@ impl Settings {
 
     /// A Content-Type as it is sent: `AddDefaultCharset` is for plain text and HTML without a
     /// charset (core.c, ap_make_content_type, which looks for these words anywhere in it).
-    pub(crate) fn with_charset(&self, content_type: String) -> String {
+    pub fn with_charset(&self, content_type: String) -> String {
         let needs_one = ["text/plain", "text/html"].iter().any(|text| content_type.contains(text));
         match self.default_charset() {
             Some(charset) if needs_one && !content_type.contains("charset=") => {
@@ -425,7 +456,7 @@ impl Settings {
 
     /// `QualifyRedirectURL`
     /// How scripts see some variables.
-    pub(crate) fn variables(&self) -> Rules {
+    pub fn variables(&self) -> Rules {
         Rules {
             passes: match self.passes_authorization {
                 Some(true) => PassAuth::On,
@@ -454,7 +485,7 @@ fn documents_over(
 }
 
 /// util.c, ap_is_url: a scheme and a colon.
-pub(crate) fn is_absolute_url(text: &str) -> bool {
+pub fn is_absolute_url(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
     !scheme.is_empty() && scheme.bytes().all(is_scheme)

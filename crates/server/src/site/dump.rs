@@ -45,7 +45,7 @@ pub struct HostLine {
 impl VirtualHosts {
     /// Sort the hosts by their addresses. `main` is the name of the main server, which is also that
     /// of a host for any address without one of its own.
-    pub(crate) fn of(hosts: &[Box<HostDraft>], main: &str) -> Self {
+    pub fn of(hosts: &[Box<HostDraft>], main: &str) -> Self {
         // httpd takes the hosts from the last to the first and puts each new address in front
         // (ap_fini_vhost_config); so the first host of an address is its default again.
         let mut chains: Vec<(HostAddress, Vec<&HostDraft>)> = Vec::new();

@@ -1,9 +1,6 @@
 //! (Virtual) hosts: what a configuration says about each, and which of them a request is for.
 
 use crate::content_coding::Coding;
-use crate::log::error_format::ErrorFormats;
-use crate::log::errors::ErrorLog;
-use crate::log::level::Levels;
 use crate::resolve::Root;
 use crate::site::builder::Place;
 use crate::site::locate::Sections;
@@ -11,6 +8,9 @@ use crate::site::logs::{AccessLog, LogDraft};
 use crate::site::section::Section;
 use crate::site::settings::{HostSettings, Settings};
 use crate::site::timing::{Timing, TimingDraft};
+use logging::error_format::ErrorFormats;
+use logging::errors::ErrorLog;
+use logging::level::Levels;
 use message::path::EncodedSlashes;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -19,53 +19,63 @@ use std::sync::Arc;
 
 /// What a configuration says about a host. What is not set comes from the main server.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HostDraft {
+pub struct HostDraft {
     /// Arguments of `<VirtualHost>`; empty for the main server.
-    pub(crate) addresses: Vec<HostAddress>,
+    pub addresses: Vec<HostAddress>,
     /// Where it was configured.
-    pub(crate) place: Place,
-    pub(crate) document_root: Option<PathBuf>,
-    pub(crate) server_name: Option<ServerName>,
+    pub place: Place,
+    /// `DocumentRoot`
+    pub document_root: Option<PathBuf>,
+    /// `ServerName`
+    pub server_name: Option<ServerName>,
     /// `ServerAlias`, each a name or a wildcard.
-    pub(crate) aliases: Vec<String>,
+    pub aliases: Vec<String>,
     /// `ServerPath`
-    pub(crate) server_path: Option<String>,
-    pub(crate) server_admin: Option<String>,
+    pub server_path: Option<String>,
+    /// `ServerAdmin`
+    pub server_admin: Option<String>,
     /// `StrictHostCheck`
-    pub(crate) strict_host_check: Option<bool>,
+    pub strict_host_check: Option<bool>,
     /// `AllowEncodedSlashes`
-    pub(crate) encoded_slashes: Option<EncodedSlashes>,
-    pub(crate) timing: TimingDraft,
-    pub(crate) request_line_bytes: Option<usize>,
-    pub(crate) field_bytes: Option<usize>,
-    pub(crate) fields: Option<usize>,
-    pub(crate) trace: Option<Trace>,
+    pub encoded_slashes: Option<EncodedSlashes>,
+    /// Durations and counts of connections.
+    pub timing: TimingDraft,
+    /// `LimitRequestLine`
+    pub request_line_bytes: Option<usize>,
+    /// `LimitRequestFieldSize`
+    pub field_bytes: Option<usize>,
+    /// `LimitRequestFields`
+    pub fields: Option<usize>,
+    /// `TraceEnable`
+    pub trace: Option<Trace>,
     /// Words of `HttpProtocolOptions`, which must not contradict each other.
-    pub(crate) protocol_options: Vec<&'static str>,
+    pub protocol_options: Vec<&'static str>,
     /// `MergeSlashes`
-    pub(crate) merge_slashes: Option<bool>,
+    pub merge_slashes: Option<bool>,
     /// `AccessFileName`
-    pub(crate) access_file_names: Option<Vec<String>>,
+    pub access_file_names: Option<Vec<String>>,
     /// `LimitInternalRecursion`: redirects, look-ups.
-    pub(crate) internal_limits: Option<(u32, u32)>,
-    pub(crate) error_log: Option<PathBuf>,
+    pub internal_limits: Option<(u32, u32)>,
+    /// `ErrorLog`
+    pub error_log: Option<PathBuf>,
     /// `ErrorLogFormat`
-    pub(crate) error_formats: ErrorFormats,
+    pub error_formats: ErrorFormats,
     /// `LogLevel` outside of sections.
-    pub(crate) levels: Option<Levels>,
+    pub levels: Option<Levels>,
     /// `LogFormat` with a nickname: it and the format.
-    pub(crate) formats: Vec<(String, String)>,
+    pub formats: Vec<(String, String)>,
     /// `LogFormat` without a nickname.
-    pub(crate) default_format: Option<String>,
-    pub(crate) logs: Vec<LogDraft>,
+    pub default_format: Option<String>,
+    /// `CustomLog`, `TransferLog` and `GlobalLog`, in order.
+    pub logs: Vec<LogDraft>,
     /// What modules keep per host.
-    pub(crate) modules: HostSettings,
+    pub modules: HostSettings,
     /// Outside of all sections.
-    pub(crate) base: Settings,
+    pub base: Settings,
     /// `<Directory>` in the order of the text.
-    pub(crate) directories: Vec<Arc<Section>>,
+    pub directories: Vec<Arc<Section>>,
     /// `<Location>` in the order of the text.
-    pub(crate) locations: Vec<Arc<Section>>,
+    pub locations: Vec<Arc<Section>>,
     /// `<Proxy>` in the order of the text.
     pub(crate) backends: Vec<Arc<Section>>,
 }
@@ -73,7 +83,7 @@ pub(crate) struct HostDraft {
 impl HostDraft {
     /// The address that stands for the name of a virtual host without one; `None` if it has a name,
     /// or that of the main server as it is for any address (vhost.c, ap_fini_vhost_config).
-    pub(crate) fn unnamed_ip(&self) -> Option<IpAddr> {
+    pub fn unnamed_ip(&self) -> Option<IpAddr> {
         let is_for_any = self.addresses.iter().any(|address| address.ip.is_none());
         let first = self.addresses.first().filter(|_| self.server_name.is_none() && !is_for_any);
         first.and_then(|address| address.ip)
@@ -82,10 +92,13 @@ impl HostDraft {
 
 /// `ServerName [scheme://]name[:port]`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ServerName {
-    pub(crate) scheme: Option<String>,
-    pub(crate) name: String,
-    pub(crate) port: Option<u16>,
+pub struct ServerName {
+    /// The scheme, if one is named.
+    pub scheme: Option<String>,
+    /// The name.
+    pub name: String,
+    /// The port, if one is named.
+    pub port: Option<u16>,
 }
 
 impl ServerName {
@@ -98,8 +111,10 @@ impl ServerName {
 
 /// `TraceEnable`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trace {
+pub enum Trace {
+    /// TRACE is refused.
     Off,
+    /// TRACE is answered.
     On,
     /// Request bodies are allowed.
     Extended,
@@ -107,20 +122,23 @@ pub(crate) enum Trace {
 
 /// `UseCanonicalName`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum UseCanonicalName {
+pub enum UseCanonicalName {
+    /// As the client calls the server.
     #[default]
     Off,
+    /// As `ServerName` calls it.
     On,
+    /// As DNS calls the address that the client asked.
     Dns,
 }
 
 /// An argument of `<VirtualHost>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct HostAddress {
+pub struct HostAddress {
     /// `None` is `*` and `_default_`.
-    pub(crate) ip: Option<IpAddr>,
+    pub ip: Option<IpAddr>,
     /// `None` is every port.
-    pub(crate) port: Option<u16>,
+    pub port: Option<u16>,
 }
 
 impl HostAddress {
@@ -131,29 +149,38 @@ impl HostAddress {
 }
 
 /// One (virtual) host, compiled.
-pub(crate) struct Host {
+pub struct Host {
     /// Its place among the hosts of the site; the main server is 0.
-    pub(crate) index: usize,
+    pub index: usize,
     pub(crate) name: Option<ServerName>,
-    pub(crate) aliases: Vec<String>,
-    pub(crate) server_path: Option<String>,
-    pub(crate) server_admin: Option<String>,
+    /// `ServerAlias`
+    pub aliases: Vec<String>,
+    /// `ServerPath`
+    pub server_path: Option<String>,
+    /// `ServerAdmin`
+    pub server_admin: Option<String>,
     pub(crate) strict_host_check: bool,
-    pub(crate) encoded_slashes: EncodedSlashes,
-    pub(crate) addresses: Vec<HostAddress>,
-    pub(crate) root: Arc<Root>,
-    pub(crate) timing: Timing,
+    /// `AllowEncodedSlashes`
+    pub encoded_slashes: EncodedSlashes,
+    /// Where it answers; none is the main server.
+    pub addresses: Vec<HostAddress>,
+    /// The document root.
+    pub root: Arc<Root>,
+    /// Durations and counts of connections.
+    pub timing: Timing,
     pub(crate) limits: http1::HeadLimits,
     pub(crate) trace: Trace,
-    pub(crate) merge_slashes: bool,
+    /// `MergeSlashes`
+    pub merge_slashes: bool,
     pub(crate) access_file_names: Arc<[String]>,
     pub(crate) internal_limits: (u32, u32),
-    pub(crate) error_log: Arc<ErrorLog>,
+    /// `ErrorLog`
+    pub error_log: Arc<ErrorLog>,
     pub(crate) logs: Arc<[AccessLog]>,
     /// `%v`
-    pub(crate) log_name: String,
+    pub log_name: String,
     /// What modules keep per host.
-    pub(crate) modules: HostSettings,
+    pub modules: HostSettings,
     pub(crate) sections: Sections,
     /// Whether a request for [`Self::name`] always leads here.
     pub(crate) owns_name: bool,
@@ -194,7 +221,7 @@ impl Host {
 
     /// The value of `Allow` for a static resource (core.c, default_handler; http_protocol.c,
     /// make_allow).
-    pub(crate) fn methods(&self) -> &'static str {
+    pub fn methods(&self) -> &'static str {
         match self.trace {
             Trace::Off => "GET,POST,OPTIONS,HEAD",
             Trace::On | Trace::Extended => "GET,POST,OPTIONS,HEAD,TRACE",
@@ -202,7 +229,7 @@ impl Host {
     }
 
     /// `ServerName` without scheme and port.
-    pub(crate) fn name(&self) -> Option<&str> {
+    pub fn name(&self) -> Option<&str> {
         self.name.as_ref().map(|name| name.name.as_str())
     }
 }

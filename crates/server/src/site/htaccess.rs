@@ -2,8 +2,6 @@
 //! thread. A change takes effect with the next request.
 
 use crate::failure::Failure;
-use crate::log::level::Level;
-use crate::log::message::Message;
 use crate::phase::Stop;
 use crate::question;
 use crate::request_context::RequestContext;
@@ -14,6 +12,8 @@ use crate::site::locate::TEXT_BYTES_MAX;
 use crate::site::section::Section;
 use crate::site::startup;
 use config::{Diagnostic, Node, Severity, Tree};
+use logging::level::Level;
+use logging::message::Message;
 use message::Status;
 use runtime::file::{self, Errno, Kind};
 use std::cell::{Cell, RefCell};

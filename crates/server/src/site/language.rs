@@ -11,7 +11,7 @@ use config::{Expanded, Guards, Index, ModuleName, Permits, Scope, Start, Tree};
 use std::sync::Arc;
 
 /// The language as a site speaks it.
-pub(crate) struct Language {
+pub struct Language {
     /// Directives of the modules that are there.
     pub(crate) index: Arc<Index<Builder>>,
     /// Modules as `<IfModule>` names them, all of them loaded.
@@ -63,7 +63,7 @@ impl Language {
     }
 
     /// Whether a module is there.
-    pub(crate) fn has_module(&self, symbol: &str) -> bool {
+    pub fn has_module(&self, symbol: &str) -> bool {
         self.loaded.as_ref().is_none_or(|loaded| loaded.contains(&symbol))
     }
 

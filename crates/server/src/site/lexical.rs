@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// `path` made absolute, without `.`, `..`, doubled and final slashes. Links are not resolved:
 /// httpd's sections, too, go by the names that are written.
-pub(crate) fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     if is_normal(path.as_os_str().as_encoded_bytes()) {
         return path.to_owned();
     }
@@ -27,7 +27,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 
 /// The absolute `path` below `/`, without `.`, `..`, doubled and final slashes. A slash at its end
 /// stays, since it tells a folder, and a dot at its end says the same.
-pub(crate) fn below_root(path: &[u8]) -> Vec<u8> {
+pub fn below_root(path: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in path.split(|byte| *byte == b'/') {
         match part {
@@ -44,7 +44,7 @@ pub(crate) fn below_root(path: &[u8]) -> Vec<u8> {
 }
 
 /// A path as text. Nearly every one is UTF-8, and then it is not copied.
-pub(crate) fn text(path: PathBuf) -> String {
+pub fn text(path: PathBuf) -> String {
     let lossy = |path: std::ffi::OsString| path.to_string_lossy().into_owned();
     path.into_os_string().into_string().unwrap_or_else(lossy)
 }
@@ -57,7 +57,7 @@ fn is_normal(path: &[u8]) -> bool {
 }
 
 /// How many segments lead upwards.
-pub(crate) fn parents(path: &[u8]) -> usize {
+pub fn parents(path: &[u8]) -> usize {
     path.split(|byte| *byte == b'/').filter(|part| *part == b"..").count()
 }
 

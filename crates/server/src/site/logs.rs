@@ -3,34 +3,40 @@
 
 use super::host::HostDraft;
 use crate::expression::Expression;
-use crate::log::access::{self, Format};
-use crate::log::error_format::ErrorFormats;
-use crate::log::errors::ErrorLog;
-use crate::log::level::Levels;
-use crate::log::sink::Sink;
-use crate::log::target::Target;
+use logging::access::{self, Format};
+use logging::error_format::ErrorFormats;
+use logging::errors::ErrorLog;
+use logging::level::Levels;
+use logging::sink::Sink;
+use logging::target::Target;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A log as it is configured.
 #[derive(Clone, Debug)]
-pub(crate) struct LogDraft {
+pub struct LogDraft {
     /// A file, `-`, or `|program`.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// A format, or the nickname of one; `None` is the `LogFormat` without a nickname that the
     /// host has in the end.
-    pub(crate) format: Option<String>,
-    pub(crate) condition: Option<Condition>,
+    pub format: Option<String>,
+    /// Which requests it is for; `None` is all.
+    pub condition: Option<Condition>,
     /// `GlobalLog`: hosts with logs of their own write it as well.
-    pub(crate) is_global: bool,
+    pub is_global: bool,
 }
 
 /// Which requests a log is for.
 #[derive(Clone, Debug)]
-pub(crate) enum Condition {
+pub enum Condition {
     /// Those that have this variable, or with `negated` those that have not.
-    Env { name: String, negated: bool },
+    Env {
+        /// The variable.
+        name: String,
+        /// Whether those are meant that do not have it.
+        negated: bool,
+    },
     /// `expr=`
     Expression(Expression),
 }
@@ -40,7 +46,7 @@ pub(crate) struct AccessLog {
     pub(crate) sink: Arc<Sink>,
     pub(crate) format: Arc<Format>,
     /// `None` is all requests.
-    pub(crate) condition: Option<Condition>,
+    pub condition: Option<Condition>,
 }
 
 /// Files that are open before the limit of descriptors is raised; httpd's parent never raises it,

@@ -2,28 +2,26 @@
 //! only this, never a directive.
 
 pub(crate) mod access_file;
-pub(crate) mod builder;
+pub mod builder;
 pub(crate) mod condition;
-pub(crate) mod core;
-pub(crate) mod dump;
-pub(crate) mod host;
+pub mod core;
+pub mod dump;
+pub mod host;
 pub(crate) mod htaccess;
 pub(crate) mod language;
-pub(crate) mod lexical;
+pub mod lexical;
 pub(crate) mod locate;
-pub(crate) mod logs;
-pub(crate) mod resolver;
-pub(crate) mod section;
-pub(crate) mod settings;
-pub(crate) mod startup;
-pub(crate) mod store;
-pub(crate) mod timing;
-pub(crate) mod wildcard;
-pub(crate) mod world;
+pub mod logs;
+pub mod resolver;
+pub mod section;
+pub mod settings;
+pub mod startup;
+pub mod store;
+pub mod timing;
+pub mod wildcard;
+pub mod world;
 
 use crate::identity::Tokens;
-use crate::log::errors::ErrorLog;
-use crate::log::sink::Sink;
 use crate::module_list::Modules;
 use crate::phase::Phases;
 use crate::proxy_protocol::ProxyProtocol;
@@ -33,6 +31,8 @@ use config::{Index, Node};
 use host::{Chain, Host, HostChoice, HostDraft, Trace};
 use language::Language;
 use locate::Sections;
+use logging::errors::ErrorLog;
+use logging::sink::Sink;
 use logs::{AccessLog, Logs};
 use message::Framing;
 use runtime::process::{self, User};
@@ -44,27 +44,31 @@ use std::sync::Arc;
 use timing::Timing;
 
 /// Everything that a request may need to know about the server.
-pub(crate) struct Site {
+pub struct Site {
     pub(crate) listen: Vec<SocketAddr>,
-    pub(crate) mpm: crate::MpmSettings,
+    /// The numbers that MPMs are sized by.
+    pub mpm: crate::MpmSettings,
     pub(crate) user: Option<User>,
     pub(crate) error_log: Arc<ErrorLog>,
-    pub(crate) tokens: Tokens,
+    /// `ServerTokens`
+    pub tokens: Tokens,
     pub(crate) server_field: &'static str,
     /// The main server first.
-    pub(crate) hosts: Vec<Host>,
+    pub hosts: Vec<Host>,
     pub(crate) choice: HostChoice,
     pub(crate) phases: Phases,
     /// Whether a script may run anywhere.
     pub(crate) may_run_programs: bool,
     /// All modules there could be.
-    pub(crate) all_modules: &'static Modules,
+    pub all_modules: &'static Modules,
     /// Modules that are there; `None` is all.
-    pub(crate) loaded: Option<Vec<&'static str>>,
+    pub loaded: Option<Vec<&'static str>>,
     /// The configuration as it was read, for server-info; empty where nobody can ask for it.
-    pub(crate) tree: Arc<[Node]>,
-    pub(crate) server_root: PathBuf,
-    pub(crate) language: Language,
+    pub tree: Arc<[Node]>,
+    /// `ServerRoot`
+    pub server_root: PathBuf,
+    /// What `.htaccess` files may be written in.
+    pub language: Language,
     /// The folder `/`, for places that are known per request only.
     pub(crate) slash: Arc<Root>,
     /// Every log of every host, each once.
@@ -73,14 +77,14 @@ pub(crate) struct Site {
     pub(crate) buffers_logs: bool,
     /// `ExtendedStatus`: whether requests are measured for a page that shows them. Without such a
     /// page there is no need.
-    pub(crate) extended_status: bool,
+    pub extended_status: bool,
     /// Whether a log shows where the time of requests goes.
     pub(crate) logs_times: bool,
     pub(crate) proxy_protocol: ProxyProtocol,
     /// `SeeRequestTail`
     pub(crate) sees_request_tail: bool,
     /// What modules keep for the whole server.
-    pub(crate) modules: ServerSettings,
+    pub modules: ServerSettings,
     /// `ResponseSharing`: whether what was found out for one request may be kept for others.
     pub(crate) shares_responses: bool,
     pub(crate) spool: crate::script::room::Limits,
@@ -352,7 +356,7 @@ fn log_name(draft: &HostDraft, main: &str) -> String {
 }
 
 /// Whom children become. A number is written `#33`. Not root: nobody else, as in httpd.
-pub(crate) fn find_user(user: Option<&str>, group: Option<&str>) -> Result<Option<User>, String> {
+pub fn find_user(user: Option<&str>, group: Option<&str>) -> Result<Option<User>, String> {
     let Some(name) = user.filter(|_| process::is_root()) else { return Ok(None) };
     let numeric = |text: &str| text.strip_prefix('#').and_then(|number| number.parse().ok());
     let mut found = match numeric(name) {

@@ -8,7 +8,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 ///
 /// # Errors
 /// What httpd logs of the failure, as `(EAI 2)Name or service not known`.
-pub(crate) fn addresses(name: &str) -> Result<Vec<IpAddr>, String> {
+pub fn addresses(name: &str) -> Result<Vec<IpAddr>, String> {
     let found = (name, 0).to_socket_addrs().map_err(|error| reason(&error))?;
     Ok(found.map(|address| address.ip().to_canonical()).collect())
 }
@@ -17,7 +17,7 @@ pub(crate) fn addresses(name: &str) -> Result<Vec<IpAddr>, String> {
 ///
 /// # Errors
 /// What httpd logs of the failure.
-pub(crate) fn name_of(address: IpAddr) -> Result<String, String> {
+pub fn name_of(address: IpAddr) -> Result<String, String> {
     runtime::sys::name_of(address).map_err(|code| {
         let known = FAILURES.iter().find(|row| -i32::from(row.0) == code).unwrap_or(&FAILURES[0]);
         shown(known)

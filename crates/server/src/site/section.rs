@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// Which kind of section, with its argument.
 #[derive(Clone, Debug)]
-pub(crate) enum SectionKind {
+pub enum SectionKind {
     /// `<Directory>` and `<DirectoryMatch>`: folders, and what is in them.
     Directory(Matcher),
     /// `<Files>` and `<FilesMatch>`: files of that name.
@@ -20,9 +20,11 @@ pub(crate) enum SectionKind {
     Location(Matcher),
     /// `<Proxy>` and `<ProxyMatch>`: URLs of backends, which a plain matcher compares as a prefix.
     Proxy {
+        /// Which URLs.
         matcher: Matcher,
         /// The argument as it was written.
         name: String,
+        /// Whether it is `<ProxyMatch>`.
         is_match: bool,
     },
     /// `<If>`, `<ElseIf>`, `<Else>`: requests.
@@ -31,7 +33,7 @@ pub(crate) enum SectionKind {
 
 /// A name or a path to compare with.
 #[derive(Clone, Debug)]
-pub(crate) enum Matcher {
+pub enum Matcher {
     /// Plain, or with `*`, `?` and `[...]`.
     Wildcard(wildcard::Pattern),
     /// `~`, or one of the `Match` sections.
@@ -40,27 +42,32 @@ pub(crate) enum Matcher {
 
 /// The condition of an `<If>`.
 #[derive(Clone, Debug)]
-pub(crate) struct Condition {
-    pub(crate) branch: Branch,
+pub struct Condition {
+    /// Which part of the chain it is.
+    pub branch: Branch,
     /// `None` for `<Else>`.
-    pub(crate) expression: Option<Arc<Expression>>,
+    pub expression: Option<Arc<Expression>>,
 }
 
 /// Which part of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Branch {
+pub enum Branch {
+    /// `<If>`
     If,
+    /// `<ElseIf>`
     ElseIf,
+    /// `<Else>`
     Else,
 }
 
 /// A section with its own settings.
 #[derive(Clone, Debug)]
-pub(crate) struct Section {
+pub struct Section {
     /// Tells sections apart, for caches of merged settings; never used twice in a process.
     pub(crate) id: u32,
     pub(crate) kind: SectionKind,
-    pub(crate) settings: Settings,
+    /// What it says itself.
+    pub settings: Settings,
     /// Length of the `.htaccess` file that it is, about as large as what it holds; 0 for the rest,
     /// of which there are only so many.
     pub(crate) text_bytes: usize,
@@ -89,7 +96,7 @@ impl Section {
 
 impl Matcher {
     /// As it was written.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         match self {
             Self::Wildcard(pattern) => pattern.text(),
             Self::Regex(regex) => regex.as_str(),
@@ -155,7 +162,7 @@ fn find(regex: &Regex, subject: &[u8]) -> Result<Match, LimitExceeded> {
 ///
 /// # Errors
 /// httpd's text, with PCRE's reason, which httpd keeps to itself.
-pub(crate) fn regex(text: &str, flags: Flags, nth: usize) -> Result<Arc<Regex>, Error> {
+pub fn regex(text: &str, flags: Flags, nth: usize) -> Result<Arc<Regex>, Error> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known
         .get(text, flags)
@@ -191,7 +198,7 @@ impl Known {
 
 /// The argument of a section: `~ REGEX`, or a path or wildcard. `is_regex` is for the `Match`
 /// kinds.
-pub(crate) fn argument(call: &Call<'_>, flags: Flags, is_regex: bool) -> Result<Argument, Error> {
+pub fn argument(call: &Call<'_>, flags: Flags, is_regex: bool) -> Result<Argument, Error> {
     let mut words = config::lexer::Words::new(call.raw);
     let mut word = words.next().map(|word| word.text).unwrap_or_default();
     let is_tilde = !is_regex && word == "~";
@@ -209,8 +216,10 @@ pub(crate) fn argument(call: &Call<'_>, flags: Flags, is_regex: bool) -> Result<
 }
 
 /// What a section was opened with.
-pub(crate) enum Argument {
+pub enum Argument {
+    /// A path or a name.
     Path(String),
+    /// A regular expression.
     Regex(Arc<Regex>),
 }
 

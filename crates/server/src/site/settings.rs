@@ -11,24 +11,25 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
 
 /// Finds the per-directory settings of a module.
-pub(crate) type DirectoryKey<T> = Key<Settings, T>;
+pub type DirectoryKey<T> = Key<Settings, T>;
 
 /// Finds what a module keeps per (virtual) host.
-pub(crate) type HostKey<T> = Key<HostSettings, T>;
+pub type HostKey<T> = Key<HostSettings, T>;
 
 /// Finds what a module keeps for the whole server.
-pub(crate) type ServerKey<T> = Key<ServerSettings, T>;
+pub type ServerKey<T> = Key<ServerSettings, T>;
 
 /// The per-directory settings of all modules.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settings {
-    pub(crate) core: Core,
+pub struct Settings {
+    /// Those of core.
+    pub core: Core,
     modules: Store,
 }
 
 impl Settings {
     /// `inner` over `outer`.
-    pub(crate) fn merge(outer: &Self, inner: &Self) -> Self {
+    pub fn merge(outer: &Self, inner: &Self) -> Self {
         Self {
             core: inner.core.over(&outer.core),
             modules: Store::merge(&outer.modules, &inner.modules),
@@ -53,7 +54,7 @@ impl Owner for Settings {
 
 /// What modules keep per (virtual) host.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HostSettings(Store);
+pub struct HostSettings(Store);
 
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
@@ -79,7 +80,7 @@ impl Owner for HostSettings {
 
 /// What modules keep for the whole server.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ServerSettings(Store);
+pub struct ServerSettings(Store);
 
 impl Owner for ServerSettings {
     fn numbers() -> &'static KeyNumbers {
@@ -98,7 +99,7 @@ impl Owner for ServerSettings {
 
 /// The settings of core. As in a store, a section that says nothing about them costs a pointer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Core(Option<Arc<core::Settings>>);
+pub struct Core(Option<Arc<core::Settings>>);
 
 impl Core {
     fn over(&self, outer: &Self) -> Self {
@@ -125,7 +126,7 @@ impl DerefMut for Core {
 }
 
 /// `inner` if it is set, else `outer`.
-pub(crate) fn either<T: Clone>(inner: Option<&T>, outer: Option<&T>) -> Option<T> {
+pub fn either<T: Clone>(inner: Option<&T>, outer: Option<&T>) -> Option<T> {
     inner.or(outer).cloned()
 }
 

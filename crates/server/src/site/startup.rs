@@ -1,11 +1,11 @@
 //! How httpd logs what it says about a configuration before there is a log: by which module, how
 //! grave it is, and what has to allow it. What is said is decided elsewhere.
 
-use crate::log::level::{Level, Levels};
+use logging::level::{Level, Levels};
 
 /// What decides whether a message is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Allowed {
+pub enum Allowed {
     /// Nothing: it stands there as it is, without the time (APLOG_STARTUP without a level).
     Always,
     /// `-e` (log_error_core of httpd's log.c without a server).
@@ -15,11 +15,14 @@ pub(crate) enum Allowed {
 }
 
 /// A message.
-pub(crate) struct Logged {
+pub struct Logged {
     id: &'static str,
-    pub(crate) module: &'static str,
-    pub(crate) level: Level,
-    pub(crate) allowed: Allowed,
+    /// The module that says it.
+    pub module: &'static str,
+    /// How important it is.
+    pub level: Level,
+    /// Where `LogLevel` counts for it.
+    pub allowed: Allowed,
 }
 
 const fn row(id: &'static str, module: &'static str, level: Level, allowed: Allowed) -> Logged {
@@ -65,14 +68,14 @@ const LOGGED: &[Logged] = &[
 ];
 
 /// The message with a number. All that are not listed are warnings of core.
-pub(crate) fn logged(id: &str) -> Logged {
+pub fn logged(id: &str) -> Logged {
     const OTHER: Logged = row("", "core", Level::Warn, Allowed::ByOption);
     LOGGED.iter().find(|row| row.id == id).map_or(OTHER, |row| Logged { ..*row })
 }
 
 impl Logged {
     /// Whether `-e` allows it, as far as that decides.
-    pub(crate) fn is_allowed_by_option(&self, level: Level) -> bool {
+    pub fn is_allowed_by_option(&self, level: Level) -> bool {
         // Notices are logged whatever the level is.
         self.allowed != Allowed::ByOption || self.level == Level::Notice || self.level <= level
     }
@@ -80,11 +83,7 @@ impl Logged {
     /// Whether the `LogLevel` lines so far allow it, as far as they decide. A virtual host learns
     /// of those outside of it only when all are read: until then it has no level of its own
     /// (init_server_config and ap_fixup_virtual_hosts of httpd's config.c).
-    pub(crate) fn is_allowed_by_host(
-        &self,
-        levels: Option<&Levels>,
-        in_virtual_host: bool,
-    ) -> bool {
+    pub fn is_allowed_by_host(&self, levels: Option<&Levels>, in_virtual_host: bool) -> bool {
         if self.allowed != Allowed::ByHost || self.level == Level::Notice {
             return true;
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 /// Settings of one module that can be said in several places, of which one lies over the other:
 /// an inner section over an outer one, a virtual host over the main server.
-pub(crate) trait Merge: Clone + Debug + Default + Send + Sync + 'static {
+pub trait Merge: Clone + Debug + Default + Send + Sync + 'static {
     /// Whether settings that lie over none hold as they are, shared; otherwise they are merged with
     /// those of which nothing is said.
     const HOLDS_ALONE: bool = false;
@@ -25,7 +25,7 @@ pub(crate) trait Merge: Clone + Debug + Default + Send + Sync + 'static {
 }
 
 /// What owns a store, as the settings of a section or of a host do.
-pub(crate) trait Owner: 'static {
+pub trait Owner: 'static {
     /// The numbers that its keys have taken so far.
     fn numbers() -> &'static KeyNumbers;
     /// Its store.
@@ -35,7 +35,7 @@ pub(crate) trait Owner: 'static {
 }
 
 /// Finds the settings `T` of one module in those of an `O`. A module has one in a static.
-pub(crate) struct Key<O, T> {
+pub struct Key<O, T> {
     /// The place in every store.
     number: KeyNumber,
     /// Settings of which nothing is said, for all to read.
@@ -45,12 +45,13 @@ pub(crate) struct Key<O, T> {
 
 impl<O: Owner, T: Merge> Key<O, T> {
     /// A key without a number.
-    pub(crate) const fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "a key is a static, made by a const fn")]
+    pub const fn new() -> Self {
         Self { number: KeyNumber::new(), unset: LazyLock::new(T::default), owner: PhantomData }
     }
 
     /// The settings in `owner`.
-    pub(crate) fn of<'o>(&'static self, owner: &'o O) -> &'o T {
+    pub fn of<'o>(&'static self, owner: &'o O) -> &'o T {
         self.said(owner).unwrap_or_else(|| &self.unset)
     }
 
@@ -62,7 +63,7 @@ impl<O: Owner, T: Merge> Key<O, T> {
 
     /// The settings in `owner`, to be changed; others who share them keep what they have. They are
     /// there from now on, even if nothing is said: what lies over them is merged with them.
-    pub(crate) fn change<'o>(&self, owner: &'o mut O) -> &'o mut T {
+    pub fn change<'o>(&self, owner: &'o mut O) -> &'o mut T {
         let number = self.number.take(O::numbers());
         let entry: &mut dyn Any = owner.store_mut().change(number, || Arc::new(T::default()));
         match entry.downcast_mut() {
@@ -74,7 +75,7 @@ impl<O: Owner, T: Merge> Key<O, T> {
 
     /// Settings in `owner`, even if nothing is said: what lies over them is merged with them. Those
     /// that are there already stay as they are, shared or not.
-    pub(crate) fn create(&self, owner: &mut O) {
+    pub fn create(&self, owner: &mut O) {
         if self.said(owner).is_none() {
             self.change(owner);
         }
@@ -83,7 +84,7 @@ impl<O: Owner, T: Merge> Key<O, T> {
 
 /// Settings of modules, each at the number of its key; behind the last of them there is nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Store(Vec<Option<Arc<dyn Entry>>>);
+pub struct Store(Vec<Option<Arc<dyn Entry>>>);
 
 impl Store {
     /// `inner` over `outer`, module by module.
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Place(Store);
+    struct Place(pub Store);
 
     impl Owner for Place {
         fn numbers() -> &'static KeyNumbers {

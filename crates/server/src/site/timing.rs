@@ -2,22 +2,29 @@
 
 /// What one host says. Milliseconds where a unit is not named.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TimingDraft {
-    pub(crate) timeout_ms: Option<u64>,
-    pub(crate) keep_alive: Option<bool>,
-    pub(crate) keep_alive_timeout_ms: Option<u64>,
-    pub(crate) max_keep_alive_requests: Option<u32>,
-    pub(crate) header: Option<ReadTimeout>,
-    pub(crate) body: Option<ReadTimeout>,
+pub struct TimingDraft {
+    /// `Timeout`
+    pub timeout_ms: Option<u64>,
+    /// `KeepAlive`
+    pub keep_alive: Option<bool>,
+    /// `KeepAliveTimeout`
+    pub keep_alive_timeout_ms: Option<u64>,
+    /// `MaxKeepAliveRequests`
+    pub max_keep_alive_requests: Option<u32>,
+    /// `RequestReadTimeout header=`
+    pub header: Option<ReadTimeout>,
+    /// `RequestReadTimeout body=`
+    pub body: Option<ReadTimeout>,
 }
 
 /// What holds for a host. Milliseconds where a unit is not named.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timing {
+pub struct Timing {
     /// `Timeout`: how long a send or a body read may stand still.
-    pub(crate) timeout_ms: u64,
+    pub timeout_ms: u64,
     pub(crate) keep_alive: bool,
-    pub(crate) keep_alive_timeout_ms: u64,
+    /// `KeepAliveTimeout`
+    pub keep_alive_timeout_ms: u64,
     /// 0 is unlimited.
     pub(crate) max_keep_alive_requests: u32,
     /// `RequestReadTimeout header=`.
@@ -53,18 +60,18 @@ impl Timing {
 
 /// One part of `RequestReadTimeout` (mod_reqtimeout).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ReadTimeout {
+pub struct ReadTimeout {
     /// First allowance; 0 is no limit.
-    pub(crate) first_ms: u64,
+    pub first_ms: u64,
     /// Upper bound of the allowance; equal to `first_ms` when it does not grow.
-    pub(crate) most_ms: u64,
+    pub most_ms: u64,
     /// Bytes that earn one more second; 0 earns nothing.
-    pub(crate) min_rate: u64,
+    pub min_rate: u64,
 }
 
 impl ReadTimeout {
     /// The allowance once `received` bytes are there.
-    pub(crate) fn allowance_ms(&self, received: u64) -> u64 {
+    pub fn allowance_ms(&self, received: u64) -> u64 {
         if self.first_ms == 0 {
             return u64::MAX / 4; // far enough never to fire, and safe to add to a clock
         }

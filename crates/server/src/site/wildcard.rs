@@ -5,20 +5,20 @@ use pattern::fnmatch::Fnmatch;
 
 /// A pattern, and whether it holds any wildcard at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     text: String,
     is_literal: bool,
 }
 
 impl Pattern {
     /// Compile `text`.
-    pub(crate) fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let is_literal = !text.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
         Self { text: text.to_owned(), is_literal }
     }
 
     /// `text` as it stands, whatever it holds.
-    pub(crate) fn literal(text: &str) -> Self {
+    pub fn literal(text: &str) -> Self {
         Self { text: text.to_owned(), is_literal: true }
     }
 
@@ -68,7 +68,7 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// Whether a text has a wildcard (apr_fnmatch_test).
-pub(crate) fn is_pattern(text: &str) -> bool {
+pub fn is_pattern(text: &str) -> bool {
     let set = text.split_once('[').is_some_and(|(_, rest)| rest.contains(']'));
     set || text.contains(['*', '?'])
 }

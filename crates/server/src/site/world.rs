@@ -13,7 +13,7 @@ const FOLDER_DEPTH_MAX: usize = 20;
 const FILES_MAX: usize = 10_000;
 
 /// The system as it is.
-pub(crate) struct System;
+pub struct System;
 
 impl World for System {
     fn environment(&self, name: &str) -> Option<String> {
@@ -75,7 +75,7 @@ fn is_folder(path: &str) -> bool {
 }
 
 /// A regular file, or nothing for /dev/null: httpd reads neither pipes nor devices.
-pub(crate) fn read_file(path: &str) -> io::Result<Vec<u8>> {
+pub fn read_file(path: &str) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let status = file.metadata()?;
     if path != "/dev/null" && !status.is_file() {
@@ -104,12 +104,12 @@ fn make_room(file_bytes: usize) {
 }
 
 /// httpd's text for a configuration file that cannot be read.
-pub(crate) fn cannot_open(path: &str, error: &io::Error) -> String {
+pub fn cannot_open(path: &str, error: &io::Error) -> String {
     format!("Could not open configuration file {path}: {}", reason(error))
 }
 
 /// The kernel's words without its number.
-pub(crate) fn reason(error: &io::Error) -> String {
+pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "No such file or directory".into(),
         _ => runtime::os_error::text(error),

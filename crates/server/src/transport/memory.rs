@@ -30,7 +30,7 @@ impl Queue {
 }
 
 /// One end of the stream.
-pub(crate) struct Memory {
+pub struct Memory {
     incoming: Rc<RefCell<Queue>>,
     outgoing: Rc<RefCell<Queue>>,
 }

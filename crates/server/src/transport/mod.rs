@@ -15,7 +15,7 @@ use std::os::fd::BorrowedFd;
 use std::task::{self, Poll};
 
 /// A stream of bytes both ways, with one peer.
-pub(crate) enum Transport {
+pub enum Transport {
     /// A socket, of TCP or of the machine itself: what is sent are its bytes as they are.
     Socket(Stream),
     /// Two queues of bytes.
@@ -53,7 +53,7 @@ impl Transport {
 
     /// Read what is there into `buffer`; ready with 0 at the end of the stream.
     #[inline]
-    pub(crate) fn poll_read(
+    pub fn poll_read(
         &mut self,
         task: &mut task::Context<'_>,
         buffer: &mut [u8],
@@ -105,7 +105,7 @@ impl Transport {
     }
 
     /// Send all of `bytes`, however long the peer takes.
-    pub(crate) async fn send_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub async fn send_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.try_send(bytes, false) {
                 Ok(taken) => bytes = &bytes[taken..],
@@ -129,7 +129,7 @@ impl Transport {
     }
 
     /// Tell the peer that nothing follows; it may still send.
-    pub(crate) fn shutdown_write(&mut self) {
+    pub fn shutdown_write(&mut self) {
         match self {
             Self::Socket(stream) => stream.shutdown_write(),
             #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use crate::httpd::options::Options;
 use crate::problem::Problem;
+use modules::{Configured, Httpd};
 use mpm::{HeapFiller, Reload};
 use runtime::ServiceManager;
 use runtime::daemon::{self, Report, Side};
 use runtime::signals::Signals;
-use server::{Configured, Httpd, MpmKind, Server};
+use server::{MpmKind, Server};
 use std::cell::RefCell;
 use std::io::IsTerminal;
 

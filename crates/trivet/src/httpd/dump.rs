@@ -3,8 +3,8 @@
 
 use crate::httpd::options::Options;
 use config::{Included, Scope, owners};
+use modules::Facts;
 use runtime::process;
-use server::Facts;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -95,7 +95,7 @@ pub(crate) fn directives(facts: &Facts) -> String {
             directive(&mut out, row.name, row.file, row.help, row.scope);
         }
     }
-    for (file, row) in server::MODULES.directives_under(facts.mpm, is_loaded) {
+    for (file, row) in modules::MODULES.directives_under(facts.mpm, is_loaded) {
         directive(&mut out, row.name, &file, row.help, row.scope);
     }
     out

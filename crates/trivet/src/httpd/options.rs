@@ -114,7 +114,7 @@ impl Options {
             'D' => self.define(value),
             'd' => self.server_root = Some(value.to_owned()),
             'E' => self.error_file = Some(value.to_owned()),
-            'e' if server::Httpd::is_level(value) => self.level = Some(value.to_owned()),
+            'e' if modules::Httpd::is_level(value) => self.level = Some(value.to_owned()),
             'e' => return Err(Early::Usage(None)),
             'f' => self.file = Some(value.to_owned()),
             letter => self.control = Some(Control::parse(value).ok_or_else(|| illegal(letter))?),

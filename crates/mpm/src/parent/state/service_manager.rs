@@ -63,7 +63,7 @@ impl Reports {
             self.serves(now_ms);
         } else if now_ms >= self.status_due_ms {
             self.status_due_ms = now_ms.saturating_add(STATUS_INTERVAL_MS);
-            let line = server::status_line(&Snapshot::take(board), clock::unix_s());
+            let line = status::status_line(&Snapshot::take(board), clock::unix_s());
             self.send(&format!("STATUS={line}"));
         }
     }

@@ -6,9 +6,9 @@
 use crate::sizing::budget::{self, MemoryBudget};
 use crate::sizing::cost::percentile_95;
 use crate::sizing::log_line::bytes;
+use gateway::fcgid::manage::KeptByMemory;
 use runtime::memory::{self, Gauge, Memory};
 use scoreboard::Pressure;
-use server::fcgid::KeptByMemory;
 use std::collections::BTreeMap;
 
 /// How often is looked, and how often while somebody waits for room.

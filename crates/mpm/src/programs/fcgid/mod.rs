@@ -7,6 +7,7 @@ mod process_manager;
 
 use super::capacity::ClientUsage;
 use super::suexec;
+use gateway::fcgid::manage::{self as fcgid, KeptMost, Severity};
 use memory::MemoryRoom;
 use process::{Event, Process, exit_line};
 use process_manager::{Action, Outcome, ProcessId, ProcessManager, RequestId};
@@ -17,7 +18,6 @@ use runtime::programs::{
     Report, Step, UnlinkedSocket, Whom, log_pipe,
 };
 use server::Server;
-use server::fcgid::{self, KeptMost, Severity};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;

@@ -1,13 +1,14 @@
 //! One FastCGI process: how it is reached, what it says, and how it ends.
 
 use crate::programs::fcgid::process_manager::{Outcome, Why};
+use gateway::fcgid::manage::{self as fcgid, Severity};
+use logging::ration::Ration;
 use runtime::clock;
 use runtime::process::{self, Ending};
 use runtime::programs::{
     Launch, ProcessClass, Report, UnlinkedSocket, discard, end_group, say_no_more,
 };
-use server::fcgid::{self, Severity};
-use server::{Ration, Server};
+use server::Server;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};

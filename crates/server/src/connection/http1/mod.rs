@@ -28,11 +28,11 @@ use crate::accounting;
 use crate::context::{Context, READ_BYTES, Scratch};
 use crate::exchange::LogDetails;
 use crate::large_future::{boxed, placed};
-use crate::log::id::LogId;
 use crate::names::Names;
 use crate::received_request::ReceivedRequest;
 use crate::site::host::Host;
 use crate::transport::Transport;
+use logging::id::LogId;
 
 use body::BodyReceiver;
 use fast::Fast;

@@ -3,8 +3,8 @@
 
 use super::Connection;
 use crate::failure::Failure;
-use crate::log::level::Level;
 use http1::proxy_protocol::{Fault, LINE_BYTES_MAX, Parsed, SHORTEST_BYTES, parse};
+use logging::level::Level;
 use std::net::SocketAddr;
 
 /// What is kept of a connection that a proxy made.

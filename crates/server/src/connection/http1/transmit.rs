@@ -203,7 +203,7 @@ impl Connection {
     fn source_failed(&self, error: &io::Error) {
         if error.kind() != io::ErrorKind::ConnectionReset {
             let text = format!("a response was cut short and its connection closed: {error}");
-            self.context.log(crate::log::level::Level::Error, None, self.peer, &text);
+            self.context.log(logging::level::Level::Error, None, self.peer, &text);
         }
     }
 
@@ -309,7 +309,7 @@ impl Connection {
     fn truncated(&self, source: &Representation) -> io::Error {
         let name = String::from_utf8_lossy(&source.origin.below);
         let text = format!("{name} was truncated while it was sent: the connection is closed");
-        self.context.log(crate::log::level::Level::Warn, None, self.peer, &text);
+        self.context.log(logging::level::Level::Warn, None, self.peer, &text);
         io::ErrorKind::UnexpectedEof.into()
     }
 

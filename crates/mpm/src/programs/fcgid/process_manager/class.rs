@@ -1,7 +1,7 @@
 //! What the process manager knows of a class of processes besides these: its terms, and how often
 //! one may be started.
 
-use server::fcgid::{Scores, Terms};
+use gateway::fcgid::manage::{Scores, Terms};
 
 /// How long a command that fails at once is left alone, at first and at most. Not for long: one
 /// request that ends its process must not keep others waiting.

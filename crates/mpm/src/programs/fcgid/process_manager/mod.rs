@@ -10,7 +10,7 @@ mod class;
 
 use claims::Claims;
 use class::ClassState;
-use server::fcgid::{Scores, Terms};
+use gateway::fcgid::manage::{Scores, Terms};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Classes that are known before those are forgotten that nobody needs, and at most: each may be

@@ -1,0 +1,277 @@
+//! From what an application says to a response, and from what went wrong to a status and a line in
+//! the log, in httpd's words and with what helps beside them.
+
+use super::job::is_shortage;
+use super::relay::{Fault, Relay};
+use super::{NAME, Place, Target};
+use fastcgi::ScriptHead;
+use fastcgi::record::Kind;
+use logging::level::Level;
+use logging::message::Message;
+use logging::ration::Ration;
+use message::Status;
+use server::Server;
+use server::failure::Failure;
+use server::phase::Stop;
+use server::received_request::ReceivedRequest;
+use server::request_context::RequestContext;
+use server::response::{Body, Response};
+use server::script::{self, answer};
+use std::fmt;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Where lines go that come while the answer is on its way.
+pub(crate) struct Log {
+    server: Arc<Server>,
+    host: usize,
+    client: SocketAddr,
+    voice: Voice,
+    received: Rc<ReceivedRequest>,
+    /// For the complaints of one request.
+    ration: Ration,
+}
+
+/// In whose words.
+#[derive(Clone, Debug)]
+pub(crate) enum Voice {
+    /// mod_proxy_fcgi's, of a request to this application.
+    Proxy(Arc<Target>),
+    /// mod_fcgid's.
+    Fcgid,
+}
+
+impl Log {
+    pub(crate) fn of(request: &RequestContext<'_>, voice: Voice) -> Self {
+        let client = SocketAddr::new(request.client(), request.received().client.port());
+        let (server, host) = (request.context.server(), request.host.index);
+        let received = request.received().clone();
+        Self { server, host, client, voice, received, ration: Ration::default() }
+    }
+
+    /// What the application has written to its standard error.
+    pub(crate) fn error(&mut self, text: &[u8]) {
+        match self.voice {
+            Voice::Proxy(_) => self.complain(Some(1071), &[b"Got error '", text, b"'"]),
+            Voice::Fcgid => {
+                // fcgid_bucket.c, fcgid_header_bucket_read
+                let lines = text.split(|byte| matches!(byte, b'\r' | b'\n'));
+                for line in lines.filter(|line| !line.is_empty()) {
+                    self.complain(None, &[b"mod_fcgid: stderr: ", line]);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn unknown(&mut self, kind: Kind) {
+        if matches!(self.voice, Voice::Proxy(_)) {
+            self.complain(Some(1072), &[format!("Got bogus record {}", kind.0).as_bytes()]);
+        }
+    }
+
+    /// A line of what it complains about, while there is room.
+    fn complain(&mut self, id: Option<u32>, text: &[&[u8]]) {
+        let length: usize = text.iter().map(|part| part.len()).sum();
+        if self.ration.takes(length) {
+            self.write(id, &text.concat());
+        }
+    }
+
+    /// The answer to the request has no end; and how far it came.
+    pub(crate) fn broken_off(&self, fault: &Fault, progress: &str) {
+        let line = String::from_utf8_lossy(self.received.view().request_line());
+        let tried = format!("[{line}, {progress}]");
+        match &self.voice {
+            Voice::Proxy(target) => {
+                let (shown, why) = (target.shown(), words(fault));
+                let text = format!("Error dispatching request to {shown}: ({why}) {tried}");
+                self.write(Some(1075), text.as_bytes());
+            }
+            Voice::Fcgid => {
+                let (os_error, text) = fcgid_words(fault);
+                self.write_with(None, os_error, format!("{text} {tried}").as_bytes());
+            }
+        }
+    }
+
+    fn write(&self, id: Option<u32>, text: &[u8]) {
+        self.write_with(id, None, text);
+    }
+
+    fn write_with(&self, id: Option<u32>, os_error: Option<i32>, text: &[u8]) {
+        let Some(host) = self.server.site.hosts.get(self.host) else { return };
+        let (name, level) = match self.voice {
+            Voice::Proxy(_) => (NAME, Level::Error),
+            Voice::Fcgid => ("fcgid", Level::Warn),
+        };
+        let message = Message::new(name, level, id, text).about(Some(self.client));
+        host.error_log.write(None, &Message { os_error, ..message });
+    }
+}
+
+/// The end of the request.
+impl Drop for Log {
+    fn drop(&mut self) {
+        let Some(bytes) = self.ration.settle() else { return };
+        let most = Ration::MEBIBYTES;
+        let text = format!("more than {most} MiB of errors: {bytes} bytes were not logged");
+        match self.voice {
+            Voice::Proxy(_) => self.write(Some(1071), format!("Got error '{text}'").as_bytes()),
+            Voice::Fcgid => self.write(None, format!("mod_fcgid: stderr: {text}").as_bytes()),
+        }
+    }
+}
+
+/// What mod_fcgid says where there is no more of an answer (fcgid_proc_unix.c, proc_read_ipc).
+fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
+    let text = match fault {
+        Fault::TimedOut(ms, _) => format!("mod_fcgid: read data timeout in {} seconds", ms / 1000),
+        Fault::Closed => {
+            "mod_fcgid: error reading data, FastCGI server closed connection".to_owned()
+        }
+        Fault::Broken(error) if error.raw_os_error().is_some() => {
+            let text = "mod_fcgid: error reading data from FastCGI server".to_owned();
+            return (error.raw_os_error(), text);
+        }
+        other => format!("mod_fcgid: error reading data from FastCGI server: {}", words(other)),
+    };
+    (None, text)
+}
+
+fn words(fault: &Fault) -> String {
+    match fault {
+        Fault::Unreachable(error) | Fault::Broken(error) => error.to_string(),
+        Fault::Full(full, _) => {
+            let crowd = full.crowd.as_deref().unwrap_or("no connection became free");
+            format!("{crowd}; waited for {} s", full.waited_ms.div_ceil(1000))
+        }
+        Fault::TimedOut(ms, crowd) => {
+            let crowd = crowd.as_ref().map(|crowd| format!("; {crowd}")).unwrap_or_default();
+            format!("silent for {} s{crowd}", ms / 1000)
+        }
+        Fault::Unread => "the application has not read the request".to_owned(),
+        Fault::Closed => {
+            "the application closed the connection: it was ended, or has crashed".into()
+        }
+        Fault::Protocol(fault) => fault.to_string(),
+        Fault::Refused(status) => format!("the application refuses the request: {status}"),
+        Fault::Script(fault) => String::from_utf8_lossy(&fault.message(b"")).into_owned(),
+        Fault::Request(refusal) => refusal.why.to_owned(),
+    }
+}
+
+/// What was tried.
+pub(super) struct Tried<'a> {
+    pub(super) target: &'a Target,
+    /// The path of the script.
+    pub(super) script: Vec<u8>,
+    /// For so long.
+    pub(super) elapsed_ms: u64,
+}
+
+impl fmt::Display for Tried<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let script = String::from_utf8_lossy(&self.script);
+        write!(f, "{script}, after {:.1} s", self.elapsed_ms as f64 / 1000.0)
+    }
+}
+
+/// The answer to a request that could not be handed on, or came to nothing (the table of
+/// mod_proxy_fcgi's statuses).
+pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
+    let target = tried.target;
+    let shown = target.shown();
+    let text = words(&fault);
+    let new = |status, id, text: String| Failure::new(status, NAME, text).id(id).at_error();
+    match fault {
+        Fault::Request(refusal) => Failure::from(refusal),
+        Fault::Unreachable(error) => {
+            let (id, what) = match &target.place {
+                Place::Socket(_) => (2454, "attempt to connect to Unix domain socket"),
+                Place::Port(_) => (957, "attempt to connect to"),
+            };
+            let text = format!("FCGI: {what} {shown} ({}) failed [{tried}]", hint(&error));
+            let failure = new(Status::SERVICE_UNAVAILABLE, id, text);
+            match error.raw_os_error() {
+                Some(number) => failure.os_error(number),
+                None => failure,
+            }
+        }
+        Fault::Full(_, status) => {
+            let text =
+                format!("FCGI: failed to acquire connection for ({shown}): {text} [{tried}]");
+            new(status, 941, text).recurring(shown)
+        }
+        Fault::TimedOut(ms, crowd) => {
+            let why = crowd.unwrap_or_else(|| "the script takes longer than Timeout".to_owned());
+            let text = format!(
+                "Error dispatching request to {shown}: (polling) silent for {} s; {why} [{tried}]",
+                ms / 1000
+            );
+            new(Status::GATEWAY_TIMEOUT, 1075, text)
+        }
+        Fault::Closed | Fault::Broken(_) | Fault::Unread => {
+            let text = format!("Failed to read FastCGI header from {shown}: {text} [{tried}]");
+            new(Status::SERVICE_UNAVAILABLE, 1067, text)
+        }
+        Fault::Refused(_) => {
+            let text = format!("Error dispatching request to {shown}: ({text}) [{tried}]");
+            new(Status::SERVICE_UNAVAILABLE, 1075, text)
+        }
+        Fault::Protocol(fault) => new(
+            Status::SERVICE_UNAVAILABLE,
+            fault.id().unwrap_or(1075),
+            format!("{text} ({shown}) [{tried}]"),
+        ),
+        Fault::Script(fault) => {
+            let mut failure = script::fault::failure(&fault, &tried.script, NAME);
+            failure.id = failure.id.or(Some(1070));
+            failure.text = format!("{} [{tried}]", failure.text);
+            failure
+        }
+    }
+}
+
+/// What to do about it.
+fn hint(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such socket: is PHP-FPM running?",
+        std::io::ErrorKind::ConnectionRefused => "nothing listens there: is PHP-FPM running?",
+        std::io::ErrorKind::PermissionDenied => {
+            "its permissions forbid it: see listen.owner and listen.group of the pool"
+        }
+        _ if is_shortage(error) => "this server has none left: see ulimit -n or LimitNOFILE=",
+        _ => "it cannot be reached",
+    }
+}
+
+/// The response that a script has begun. Its body follows as it comes, unless it is there already.
+pub(super) async fn response(
+    request: &mut RequestContext<'_>,
+    head: ScriptHead,
+    mut relay: Box<Relay>,
+) -> Result<Response, Stop> {
+    let mut response = answer::begin(request, head, NAME)?;
+    let has_body = !response.status.is_bodyless() && !request.received().is_head();
+    if !has_body {
+        // The script runs to its end, as it would for anybody else.
+        if !relay.finish().await {
+            response.set("Connection", "close"); // as in httpd the client is left
+        }
+        if request.received().is_head() {
+            response.body = Body::source(relay); // nobody says how long it would be
+        }
+        return Ok(response);
+    }
+    response.body = match relay.whole_body() {
+        Some(body) => Body::bytes(body),
+        None => Body::source(relay),
+    };
+    Ok(response)
+}
+
+/// Cookies stay, whatever the response becomes.
+pub(super) fn keep_lasting(request: &mut RequestContext<'_>, head: &mut ScriptHead) {
+    request.output.always.extend(answer::fields(std::mem::take(&mut head.lasting)));
+}

@@ -1,0 +1,466 @@
+//! A request that an application is to answer: what it is sent first, how often it is tried, and
+//! what came of that.
+
+use super::relay::{Fault, Relay, Talk};
+use super::settings::BackendType;
+use super::tries::Tries;
+use super::{NAME, SETTINGS, Target, answer};
+use crate::proxy;
+use crate::proxy::Worker;
+use config::args;
+use fastcgi::{Opening, Params, ScriptHead};
+use logging::level::Level;
+use message::{BodyLength, Method, Status};
+use runtime::backend::Address;
+use runtime::clock;
+use runtime::file::Errno;
+use scoreboard::Cause;
+use server::accounting::Waits;
+use server::failure::Failure;
+use server::handler::Handler;
+use server::input_filter;
+use server::large_future::boxed;
+use server::phase::Stop;
+use server::request_context::{Purpose, RequestContext};
+use server::response::Response;
+use server::script::body::Body;
+use server::script::environment::{environment, tell_body_length};
+use server::script::template::Template;
+use server::table::Table;
+use server::waiting::{NowOrLater, Waiting};
+use std::rc::Rc;
+use std::sync::Arc;
+use upstream::fastcgi::{Destination, Lease, Opening as LeaseOpening, Options};
+
+/// The request.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    target: Arc<Target>,
+    /// What the configuration says about the backend.
+    worker: Option<Arc<Worker>>,
+    /// The script behind the host of the URL; `None` where it is the file of the look-up.
+    file: Option<Vec<u8>>,
+    /// The script is a file that was found here: the application is told its name alone.
+    is_on_disk: bool,
+    /// Nobody else can be asked, so that it is given a moment if it is away.
+    is_patient: bool,
+}
+
+/// What all tries of a request have in common.
+pub(crate) struct Work {
+    body: Body,
+    /// The body was unpacked, and is still coded with this.
+    unpacked: Option<Option<Vec<u8>>>,
+    length: u64,
+    is_safe: bool,
+}
+
+/// A try that came to nothing.
+pub(crate) struct Failed {
+    pub(crate) failure: Failure,
+    /// Nothing of the request was sent.
+    pub(crate) is_unsent: bool,
+    /// It could not even be connected to.
+    pub(crate) is_unreachable: bool,
+}
+
+impl Failed {
+    /// Say so now, before what follows from it; it is not said again.
+    pub(crate) fn log(&mut self, request: &RequestContext<'_>) {
+        request.context.log_failure(&self.failure, request);
+        self.failure.text.clear();
+    }
+}
+
+/// An answer that has begun.
+pub(crate) struct Answer {
+    head: ScriptHead,
+    relay: Box<Relay>,
+}
+
+impl Work {
+    /// Of a request. A body whose length nobody says is read to its end.
+    pub(crate) async fn of(request: &RequestContext<'_>) -> Result<Self, Stop> {
+        let unpacker = input_filter::of(request).filter(|_| !request.is_error_document);
+        let unpacked = unpacker.as_ref().map(|it| it.coding_left().map(<[u8]>::to_vec));
+        let body = match request.received().incoming {
+            None => Body::None,
+            // Apart: most requests have none, and wait with room for all of this.
+            Some(_) => boxed(|| Body::through(request, unpacker)).await.map_err(Failure::from)?,
+        };
+        // To ask again does no harm, and nothing of the request is lost.
+        let is_safe = matches!(body, Body::None)
+            && matches!(request.method, Some(Method::Get | Method::Head | Method::Options));
+        let length = match (&body, request.body()) {
+            (Body::Spooled(spool), _) => spool.length(),
+            (_, BodyLength::Length(length)) => length,
+            _ => 0,
+        };
+        Ok(Self { body, unpacked, length, is_safe })
+    }
+
+    /// How long the body is.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn has_body(&self) -> bool {
+        !matches!(self.body, Body::None)
+    }
+
+    /// Whether the body is the client's, if there is one, as it says itself.
+    fn is_as_sent(&self) -> bool {
+        self.unpacked.is_none() && !matches!(self.body, Body::Spooled(_))
+    }
+
+    /// Whether to ask again does no harm.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.is_safe
+    }
+}
+
+impl Answer {
+    /// Its status.
+    pub(crate) fn status(&self) -> Status {
+        self.head.status()
+    }
+
+    /// The response, unless a page of our own takes its place (`ProxyErrorOverride`).
+    pub(crate) async fn respond(
+        mut self,
+        request: &mut RequestContext<'_>,
+    ) -> Result<Response, Stop> {
+        let status = self.status();
+        let is_first = request.purpose == Purpose::Main;
+        if is_first && proxy::SETTINGS.of(&request.settings).overrides(status.code()) {
+            answer::keep_lasting(request, &mut self.head);
+            // As in httpd the script runs to its end.
+            self.relay.finish().await;
+            let mut failure = Failure::new(status, "proxy", "");
+            failure.status_line = self.head.status.map(|status| status.line().into_owned());
+            return Err(failure.into());
+        }
+        answer::response(request, self.head, self.relay).await
+    }
+}
+
+impl Handler for Job {
+    fn name(&self) -> &'static str {
+        proxy::HANDLER
+    }
+
+    fn is_script(&self) -> bool {
+        true
+    }
+
+    fn may_be_cached(&self) -> bool {
+        true
+    }
+
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::placed(|| async move { self.answer(request).await })
+    }
+}
+
+impl Job {
+    /// For the script `file`, else that of the look-up.
+    pub(crate) fn new(
+        target: Arc<Target>,
+        worker: Option<Arc<Worker>>,
+        file: Option<Vec<u8>>,
+        is_on_disk: bool,
+    ) -> Self {
+        let own = |worker: &Arc<Worker>| worker.socket.clone();
+        let target = match worker.as_ref().and_then(own) {
+            Some(socket) if target.socket().is_none() => Arc::new(target.at_socket(socket)),
+            _ => target,
+        };
+        Self { target, worker, file, is_on_disk, is_patient: true }
+    }
+
+    /// The same for a member of a group: others can be asked if it is away.
+    pub(crate) fn of_member(self) -> Self {
+        Self { is_patient: false, ..self }
+    }
+
+    /// Have the script run, and answer with what it says.
+    async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
+        let work = Work::of(request).await?;
+        let worker = self.worker.as_ref().filter(|worker| worker.may_fail());
+        if worker.is_some_and(|worker| worker.is_left_alone()) {
+            return Err(self.left_alone().into());
+        }
+        match self.attempt(request, &work).await {
+            Ok(answer) => {
+                worker.inspect(|worker| worker.recover());
+                answer.respond(request).await
+            }
+            Err(mut failed) => {
+                if let Some(worker) = worker.filter(|_| failed.is_unreachable) {
+                    failed.log(request);
+                    worker.leave_alone(request);
+                }
+                if worker.is_none() && failed.is_unreachable {
+                    // What is left alone says so once a while; to others everybody comes.
+                    failed.failure = failed.failure.recurring(self.target.shown());
+                }
+                Err(failed.failure.into())
+            }
+        }
+    }
+
+    /// It was not there a moment ago (`ap_proxy_acquire_connection`).
+    fn left_alone(&self) -> Failure {
+        let text = format!("FCGI: disabled connection for ({})", self.target.name());
+        let failure = Failure::new(Status::SERVICE_UNAVAILABLE, "proxy", text.clone());
+        failure.id(940).at_error().recurring(text)
+    }
+
+    /// Ask for an answer. A request that does no harm is sent again if the application went away
+    /// before it can have begun.
+    pub(crate) async fn attempt(
+        &self,
+        request: &mut RequestContext<'_>,
+        work: &Work,
+    ) -> Result<Answer, Failed> {
+        let made = self.request(request, work);
+        let head =
+            made.map_err(|failure| Failed { failure, is_unsent: false, is_unreachable: false })?;
+        let (request, began_ms) = (&*request, clock::monotonic_ms());
+        let failed = |fault, is_unsent| {
+            let script = self.file.clone().unwrap_or_else(|| request.mapping.place.path());
+            let elapsed_ms = clock::monotonic_ms().saturating_sub(began_ms);
+            failed(&answer::Tried { target: &self.target, script, elapsed_ms }, fault, is_unsent)
+        };
+        let unsent = |fault| failed(fault, true);
+        let addresses = self.target.addresses(request.spent()).await;
+        let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
+        let pool = request.context.pool(&addresses[0]);
+        let mut tries = Tries::default();
+        let mut may_be_kept = work.is_safe;
+        loop {
+            let mut waits = Waits::new(request.spent().clone());
+            waits.now_for(Some(Cause::BackendConnect));
+            let talk = self.talk(request, work.body.again());
+            let (options, acquire_ms) = self.options();
+            // Without a limit of its own httpd would have connected and waited for an answer.
+            let (limit_ms, status) = match acquire_ms {
+                Some(limit_ms) => (limit_ms, Status::SERVICE_UNAVAILABLE),
+                None => (talk.timeout_ms, Status::GATEWAY_TIMEOUT),
+            };
+            let to = self.destination(&addresses, talk.timeout_ms);
+            let opening = (work.is_safe && may_be_kept).then(|| -> LeaseOpening { head.clone() });
+            let lease = Lease::of(&pool, request.context.pools(), options, limit_ms, opening).await;
+            let lease = lease.map_err(|full| unsent(Fault::Full(full, status)))?;
+            let waits = (waits, may_be_kept);
+            let relay = Relay::start(lease, &to, &head, talk, waits).await;
+            let mut relay = relay.map_err(unsent)?;
+            if let Some(fault) = tries.refuse(|| relay.listener()) {
+                return Err(failed(fault, false));
+            }
+            match relay.head().await {
+                Ok(head) => return Ok(Answer { head, relay }),
+                Err(fault) if work.is_safe && relay.is_untouched(&fault) => {
+                    let text = once_more(&fault, self.target.shown());
+                    if !relay.was_kept() {
+                        let rest = match self.is_patient {
+                            true => tries.rest(fault, relay.listener()),
+                            false => Err(fault),
+                        };
+                        let rest = rest.map_err(|fault| failed(fault, false))?;
+                        drop(relay);
+                        runtime::timer::sleep(rest).await;
+                    }
+                    may_be_kept = false;
+                    request.log(Level::Info, NAME, None, &text);
+                }
+                Err(fault) => return Err(failed(fault, false)),
+            }
+        }
+    }
+
+    /// What is said about connections to it, and how long to wait for one of them.
+    fn options(&self) -> (Options, Option<u64>) {
+        let Some(worker) = &self.worker else { return (Options::default(), None) };
+        let own = &worker.parameters;
+        let options = Options {
+            children: own.max.filter(|max| *max > 0),
+            idle_ms: own.ttl_ms,
+            keeps_none: own.reuse == Some(false),
+        };
+        (options, own.acquire_ms)
+    }
+
+    /// Where to connect to; with no limit of its own for that, the one for silence holds.
+    fn destination<'a>(&self, addresses: &'a [Address], timeout_ms: u64) -> Destination<'a> {
+        let own = self.worker.as_ref().and_then(|worker| worker.parameters.connect_ms);
+        let limit_ms = own.unwrap_or(timeout_ms);
+        Destination { addresses, limit_ms, awaits_return: self.is_patient }
+    }
+
+    /// How long to wait for what: the backend says, else the host for all of them, else `Timeout`.
+    fn talk(&self, request: &RequestContext<'_>, body: Body) -> Talk {
+        let own = self.worker.as_ref().map(|worker| &worker.parameters);
+        let of_host = proxy::HOST_SETTINGS.of(&request.host.modules).timeout_ms();
+        let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
+        let timeout_ms = timeout_ms.unwrap_or(request.host.timing.timeout_ms);
+        let log = answer::Log::of(request, answer::Voice::Proxy(self.target.clone()));
+        Talk { body, timeout_ms, log }
+    }
+
+    /// What is sent first, and what it makes of the answer.
+    fn request(
+        &self,
+        request: &mut RequestContext<'_>,
+        work: &Work,
+    ) -> Result<Arc<Opening>, Failure> {
+        if let Some((sent, env)) = self.planned(request, work) {
+            request.env = env;
+            return Ok(sent);
+        }
+        request.env = self.variables(request, work)?;
+        let settings = request.settings.clone();
+        SETTINGS.of(&settings).fix(request);
+        Ok(Arc::new(encode(request, &request.env, work.has_body())))
+    }
+
+    /// The same of a request like others, for which most of it is known.
+    fn planned(&self, request: &RequestContext<'_>, work: &Work) -> Option<(Arc<Opening>, Table)> {
+        let cached = request.cached_script.as_deref()?;
+        let is_usual = self.file.is_none()
+            && work.is_as_sent()
+            && !SETTINGS.of(&request.settings).has_rules()
+            && max_forwards(request).is_ok_and(|left| left.is_none());
+        if !is_usual {
+            return None;
+        }
+        let rules = request.settings.core.variables();
+        match cached.template(request) {
+            Some(template) => template?.request(request, rules, work.has_body()),
+            None => {
+                let all = self.variables(request, work).ok()?;
+                let template = Template::of(request, &all);
+                let has_body = work.has_body();
+                let made = template.as_ref().and_then(|it| it.request(request, rules, has_body))?;
+                cached.keep_template(template.filter(|_| made.1 == all));
+                Some(made).filter(|made| made.1 == all)
+            }
+        }
+    }
+
+    /// All variables, but for what `ProxyFCGISetEnvIf` makes of them.
+    fn variables(&self, request: &RequestContext<'_>, work: &Work) -> Result<Table, Failure> {
+        let settings = &request.settings;
+        let mut env = environment(request, settings.core.variables());
+        tell_length(request, &work.body, &mut env);
+        match &work.unpacked {
+            Some(Some(left)) => env.set("HTTP_CONTENT_ENCODING", left.as_slice()),
+            Some(None) => env.unset("HTTP_CONTENT_ENCODING"),
+            None => {}
+        }
+        if let Some(left) = max_forwards(request)? {
+            env.set("HTTP_MAX_FORWARDS", left.to_string());
+        }
+        if let Some(file) = &self.file {
+            env.set("SCRIPT_FILENAME", file.as_slice());
+        }
+        if SETTINGS.of(settings).backend_type() == BackendType::Fpm && !self.is_on_disk {
+            let file = env.get("SCRIPT_FILENAME").unwrap_or_default();
+            let file = [self.target.prefix.as_bytes(), file].concat();
+            env.set("SCRIPT_FILENAME", file);
+        }
+        Ok(env)
+    }
+}
+
+/// The length of a body that is not as the client sent it: one that came in chunks comes in none
+/// any more, and of one that went with the request before nothing is left (proxy_fcgi_handler).
+fn tell_length(request: &RequestContext<'_>, body: &Body, env: &mut Table) {
+    let length = match body {
+        Body::Spooled(spool) => spool.length(),
+        Body::None
+            if request.is_error_document && request.received().body() != BodyLength::None =>
+        {
+            0
+        }
+        Body::None | Body::Streamed(_) | Body::Gathered(_) => return,
+    };
+    tell_body_length(env, length);
+}
+
+/// Why a request is sent again.
+fn once_more(fault: &Fault, shown: impl std::fmt::Display) -> String {
+    match fault {
+        Fault::Unread => format!(
+            "a child of {shown} works on after its answer, and has not read the next request: \
+             another child is asked"
+        ),
+        _ => format!("{shown} went away without an answer: once more"),
+    }
+}
+
+fn failed(tried: &answer::Tried<'_>, fault: Fault, is_unsent: bool) -> Failed {
+    // It is not the application's fault that we have no descriptor or memory.
+    let is_ours = match &fault {
+        Fault::Full(..) => true,
+        Fault::Unreachable(error) | Fault::Broken(error) => is_shortage(error),
+        _ => false,
+    };
+    let is_unreachable = is_unsent && !is_ours;
+    Failed { failure: answer::failure(tried, fault), is_unsent, is_unreachable }
+}
+
+/// Whether it is this server that has no descriptor or memory.
+pub(super) fn is_shortage(error: &std::io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|it| [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS].contains(&it))
+}
+
+/// How many more proxies the request may pass: one less than the client says, else what
+/// `ProxyMaxForwards` says (proxy_handler of mod_proxy.c).
+fn max_forwards(request: &RequestContext<'_>) -> Result<Option<i64>, Failure> {
+    let refuse = |text: String| Failure::new(Status::BAD_REQUEST, "proxy", text).at_error();
+    let Some(value) = request.received().field(b"Max-Forwards") else {
+        return Ok(proxy::HOST_SETTINGS.of(&request.host.modules).max_forwards());
+    };
+    let text = String::from_utf8_lossy(value);
+    match text.trim().parse::<i64>() {
+        Ok(0) => Err(refuse("Max-Forwards has reached zero - proxy loop?".into())),
+        Ok(left @ 1..) => Ok(Some(left - 1)),
+        _ if text.is_empty() && args::leading(&text) == 0 => Ok(Some(0)),
+        _ => Err(refuse(format!("Max-Forwards value '{text}' could not be parsed")).id(10188)),
+    }
+}
+
+/// Variables that are too long are left out, with a line in the log, as by httpd.
+fn encode(request: &RequestContext<'_>, env: &Table, has_body: bool) -> Opening {
+    let mut params = Params::new(true);
+    for (name, value) in env.iter() {
+        if let Err(too_long) = params.add(name.as_bytes(), value) {
+            let text = too_long.message(name.as_bytes());
+            let text = String::from_utf8_lossy(&text);
+            let id = Some(fastcgi::DoesNotFit::ID);
+            request.log(Level::Warn, NAME, id, &text);
+        }
+    }
+    params.opening(has_body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn an_application_is_not_blamed_for_what_this_server_lacks() {
+        let target = Target::new(None, "127.0.0.1:9000").unwrap();
+        let is_blamed = |errno: Errno| {
+            let tried =
+                answer::Tried { target: &target, script: b"/x.php".to_vec(), elapsed_ms: 0 };
+            let error = io::Error::from_raw_os_error(errno.raw_os_error());
+            failed(&tried, Fault::Unreachable(error), true).is_unreachable
+        };
+        assert!([Errno::CONNREFUSED, Errno::NOENT, Errno::ACCESS].into_iter().all(is_blamed));
+        assert!(![Errno::MFILE, Errno::NFILE, Errno::NOBUFS].into_iter().any(is_blamed));
+    }
+}

@@ -1,0 +1,224 @@
+//! What may stand behind `Require`: the providers of all authorization modules in one table. The
+//! modules know how each decides; how decisions are put together is not known here.
+
+use super::Methods;
+use crate::{auth_text, authn_core, authz_groupfile, authz_host, authz_owner, authz_user};
+use config::{Error, lexer::Words};
+use expr::Subnet;
+use logging::level::Level;
+use message::{Method, Status};
+use server::expression::{Expression, Text};
+use server::failure::Failure;
+use server::request_context::RequestContext;
+use server::site::builder::Builder;
+use server::site::settings::ServerKey;
+use server::site::store::Merge;
+use server::waiting::{NowOrLater, Waiting};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a provider or a container says (httpd's authz_status).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Granted,
+    Denied,
+    /// A user might make a difference, and there is none yet.
+    DeniedNoUser,
+    /// It has no opinion.
+    Neutral,
+}
+
+impl Verdict {
+    /// `Granted` or `Denied`.
+    pub(crate) fn granted(is_granted: bool) -> Self {
+        if is_granted { Self::Granted } else { Self::Denied }
+    }
+}
+
+/// A provider with its arguments.
+#[derive(Clone, Debug)]
+pub(crate) enum Provider {
+    All(bool),
+    Env(Vec<String>),
+    Method(Methods),
+    Expr { expression: Expression, asks_for_user: bool },
+    Ip(Vec<Subnet>),
+    Host { text: Text, written: String },
+    ForwardDns(Text),
+    Local,
+    User(Text),
+    ValidUser,
+    Group(Text),
+    FileGroup,
+    FileOwner,
+    Alias(Arc<Alias>),
+}
+
+/// The key of the aliases of all the server.
+pub(super) static ALIASES: ServerKey<Aliases> = ServerKey::new();
+
+/// Providers with settings of their own, by name (`<AuthzProviderAlias>`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Aliases(pub(super) Vec<(String, Arc<Alias>)>);
+
+impl Merge for Aliases {}
+
+/// A provider with settings of its own (`<AuthzProviderAlias>`).
+#[derive(Clone, Debug)]
+pub(crate) struct Alias {
+    pub(crate) provider: Provider,
+    /// Goes before `AuthGroupFile`.
+    pub(crate) group_file: Option<Arc<PathBuf>>,
+}
+
+/// Reads the arguments of a provider.
+type Parse = fn(&Builder, &str) -> Result<Provider, String>;
+
+/// Every provider: its name, its module, and how its arguments are read.
+const PROVIDERS: &[(&str, &str, Parse)] = &[
+    ("all", super::MODULE.table.name, all),
+    ("env", super::MODULE.table.name, env),
+    ("method", super::MODULE.table.name, method),
+    ("expr", super::MODULE.table.name, expression),
+    ("ip", authz_host::MODULE.table.name, |_, text| Ok(Provider::Ip(authz_host::networks(text)?))),
+    ("host", authz_host::MODULE.table.name, |builder, text| {
+        Ok(Provider::Host { text: parse_text(builder, text)?, written: text.to_owned() })
+    }),
+    ("forward-dns", authz_host::MODULE.table.name, |builder, text| {
+        Ok(Provider::ForwardDns(parse_text(builder, text)?))
+    }),
+    ("local", authz_host::MODULE.table.name, |_, _| Ok(Provider::Local)),
+    ("user", authz_user::MODULE.table.name, |builder, text| {
+        Ok(Provider::User(parse_text(builder, text)?))
+    }),
+    ("valid-user", authz_user::MODULE.table.name, |_, _| Ok(Provider::ValidUser)),
+    ("group", authz_groupfile::MODULE.table.name, |builder, text| {
+        Ok(Provider::Group(parse_text(builder, text)?))
+    }),
+    ("file-group", authz_groupfile::MODULE.table.name, |_, _| Ok(Provider::FileGroup)),
+    ("file-owner", authz_owner::MODULE.table.name, |_, _| Ok(Provider::FileOwner)),
+];
+
+/// The provider of this name with these arguments.
+///
+/// # Errors
+/// httpd's text for a name that nobody has brought, or for arguments that make no sense.
+pub(super) fn parse(builder: &Builder, name: &str, text: &str) -> Result<Provider, Error> {
+    let has = |symbol| builder.has_module(symbol);
+    if let Some(row) = PROVIDERS.iter().find(|row| row.0 == name && has(row.1)) {
+        return row.2(builder, text).map_err(Error::from);
+    }
+    // The last one of a name counts.
+    let alias = ALIASES.of(&builder.server.modules).0.iter().rev().find(|row| row.0 == name);
+    match alias {
+        Some((_, alias)) => Ok(Provider::Alias(alias.clone())),
+        None => Err(Error::argument(0, format!("Unknown Authz provider: {name}"))),
+    }
+}
+
+fn parse_text(builder: &Builder, text: &str) -> Result<Text, String> {
+    Text::parse(text, authn_core::mode(builder))
+        .map_err(|error| format!("Cannot parse expression in require line: {error}"))
+}
+
+fn all(_: &Builder, text: &str) -> Result<Provider, String> {
+    match text {
+        text if text.eq_ignore_ascii_case("granted") => Ok(Provider::All(true)),
+        text if text.eq_ignore_ascii_case("denied") => Ok(Provider::All(false)),
+        _ => Err("Argument for 'Require all' must be 'granted' or 'denied'".into()),
+    }
+}
+
+fn env(_: &Builder, text: &str) -> Result<Provider, String> {
+    Ok(Provider::Env(Words::new(text).map(|word| word.text).collect()))
+}
+
+fn method(_: &Builder, text: &str) -> Result<Provider, String> {
+    let mut methods = Methods::default();
+    for word in Words::new(text) {
+        let method = Method::parse(word.text.as_bytes());
+        methods.add(method.ok_or_else(|| format!("Invalid Method '{}'", word.text))?);
+    }
+    Ok(Provider::Method(methods))
+}
+
+fn expression(builder: &Builder, text: &str) -> Result<Provider, String> {
+    // Quotes around all of it are taken off.
+    let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let expression = Expression::parse(bare, authn_core::mode(builder))
+        .map_err(|error| format!("Cannot parse expression in require line: {error}"))?;
+    let asks_for_user = expression.asks_for_user();
+    Ok(Provider::Expr { expression, asks_for_user })
+}
+
+impl Provider {
+    /// What it says about a request. `group_file` goes before that of the settings.
+    pub(super) fn check<'l>(
+        &'l self,
+        request: &'l RequestContext<'_>,
+        group_file: Option<&'l Arc<PathBuf>>,
+    ) -> Waiting<'l, Verdict> {
+        if !matches!(self, Self::All(_) | Self::Method(_)) {
+            request.mark_personal();
+        }
+        NowOrLater::Now(Ok(match self {
+            Self::All(granted) => Verdict::granted(*granted),
+            Self::Env(names) => {
+                Verdict::granted(names.iter().any(|name| request.env.get(name).is_some()))
+            }
+            Self::Method(methods) => Verdict::granted(methods.has(request.method)),
+            Self::Expr { expression, asks_for_user } => {
+                return check_expression(request, expression, *asks_for_user);
+            }
+            Self::Ip(networks) => Verdict::granted(authz_host::is_in(networks, request.client())),
+            Self::Host { text, written } => return authz_host::check_host(request, text, written),
+            Self::ForwardDns(text) => return authz_host::check_forward_dns(request, text),
+            Self::Local => Verdict::granted(authz_host::is_local(request)),
+            Self::User(text) => authz_user::check(request, text),
+            Self::ValidUser if request.authentication.user.is_none() => Verdict::DeniedNoUser,
+            Self::ValidUser => Verdict::Granted,
+            Self::Group(text) => return authz_groupfile::check_group(request, group_file, text),
+            Self::FileGroup => return authz_groupfile::check_file_group(request, group_file),
+            Self::FileOwner => authz_owner::check(request),
+            Self::Alias(alias) => {
+                let group_file = alias.group_file.as_ref().or(group_file);
+                return alias.provider.check(request, group_file);
+            }
+        }))
+    }
+}
+
+fn check_expression<'l>(
+    request: &'l RequestContext<'_>,
+    expression: &'l Expression,
+    asks_for_user: bool,
+) -> Waiting<'l, Verdict> {
+    expression.holds(request, None).map(move |holds| match holds {
+        Ok(true) => Ok(Verdict::Granted),
+        Ok(false) if asks_for_user => Ok(Verdict::DeniedNoUser),
+        Ok(false) => Ok(Verdict::Denied),
+        Err(error) => {
+            let text = format!("Error evaluating expression in 'Require expr': {error}");
+            let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authz_core", text.clone());
+            Err(failure.id(2320).at_error().recurring(text).into())
+        }
+    })
+}
+
+/// The words of a text for this request; `None`, told to the log, if it has no value.
+pub(crate) fn words(
+    request: &RequestContext<'_>,
+    text: &Text,
+    module: &'static str,
+    id: u32,
+    what: &str,
+) -> Option<Vec<Vec<u8>>> {
+    match text.value(request, None) {
+        Ok(value) => Some(auth_text::words(&value).collect()),
+        Err(error) => {
+            let text = format!("{what}: Can't evaluate require expression: {error}");
+            request.log_recurring(Level::Error, module, Some(id), &text);
+            None
+        }
+    }
+}

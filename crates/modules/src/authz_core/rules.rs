@@ -1,0 +1,200 @@
+//! `Require` lines and their containers, and what they say together (apply_authz_sections of
+//! mod_authz_core.c).
+
+use super::{Methods, Provider, Verdict};
+use logging::level::Level;
+use server::request_context::RequestContext;
+use server::waiting::{self, NowOrLater, Waiting};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A line or a container.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(super) test: Test,
+    /// `Require not`, or `<RequireNone>`.
+    pub(super) negate: bool,
+    /// The methods that it is about, of a container those of all that is in it.
+    pub(super) methods: Methods,
+}
+
+/// What it asks.
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    /// A provider; its name and arguments are for the log.
+    Provider {
+        provider: Provider,
+        written: String,
+    },
+    Group {
+        logic: Logic,
+        rules: Vec<Arc<Rule>>,
+        is_merged: bool,
+    },
+}
+
+/// How the rules of a container are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Logic {
+    And,
+    Or,
+}
+
+impl Rule {
+    /// An empty container.
+    pub(super) fn group(logic: Logic, negate: bool) -> Self {
+        let test = Test::Group { logic, rules: Vec::new(), is_merged: false };
+        Self { test, negate, methods: Methods::default() }
+    }
+
+    /// What `AuthMerging` makes of the rules of two sections.
+    pub(super) fn merged(logic: Logic, outer: &Arc<Self>, inner: &Arc<Self>) -> Self {
+        let rules = vec![outer.clone(), inner.clone()];
+        let test = Test::Group { logic, rules, is_merged: true };
+        Self { test, negate: false, methods: outer.methods.with(inner.methods) }
+    }
+
+    pub(super) fn logic(&self) -> Option<Logic> {
+        match &self.test {
+            Test::Group { logic, .. } => Some(*logic),
+            Test::Provider { .. } => None,
+        }
+    }
+
+    /// The rules of a container.
+    pub(super) fn rules(&self) -> &[Arc<Self>] {
+        match &self.test {
+            Test::Group { rules, .. } => rules,
+            Test::Provider { .. } => &[],
+        }
+    }
+
+    /// Put a rule into a container.
+    pub(super) fn push(&mut self, rule: Arc<Self>) {
+        self.methods = self.methods.with(rule.methods);
+        if let Test::Group { rules, .. } = &mut self.test {
+            rules.push(rule);
+        }
+    }
+
+    /// A container of which nothing can be granted (authz_core_check_section); its name.
+    pub(super) fn only_negative(&self) -> Option<String> {
+        let Test::Group { rules, .. } = &self.test else { return None };
+        if rules.is_empty() {
+            return None;
+        }
+        rules
+            .iter()
+            .find_map(|rule| rule.only_negative())
+            .or_else(|| rules.iter().all(|rule| rule.negate).then(|| self.name()))
+    }
+
+    /// How it is written, for messages.
+    pub(super) fn name(&self) -> String {
+        match &self.test {
+            Test::Provider { written, .. } => {
+                format!("Require {}{written}", if self.negate { "not " } else { "" })
+            }
+            Test::Group { logic, is_merged, .. } => {
+                let kind = match (logic, self.negate) {
+                    (Logic::And, false) => "All",
+                    (Logic::And, true) => "NotAll",
+                    (Logic::Or, false) => "Any",
+                    (Logic::Or, true) => "None",
+                };
+                match is_merged {
+                    true => format!("AuthMerging {kind}"),
+                    false => format!("<Require{kind}>"),
+                }
+            }
+        }
+    }
+
+    /// Whether everybody may, without a look at the request.
+    pub(super) fn is_open_to_all(&self) -> bool {
+        let is_open = |rule: &Arc<Self>| {
+            let test = &rule.test;
+            matches!(test, Test::Provider { provider: Provider::All(true), .. })
+                && !rule.negate
+                && rule.methods == Methods::ALL
+        };
+        match &self.test {
+            Test::Group { logic: Logic::Or, rules, .. } => {
+                !self.negate && rules.iter().any(is_open)
+            }
+            _ => false,
+        }
+    }
+
+    /// What it says. A line that is limited to other methods counts for nothing in a container of
+    /// the kind `parent`.
+    pub(super) fn verdict<'l>(
+        &'l self,
+        request: &'l RequestContext<'_>,
+        parent: Logic,
+    ) -> Waiting<'l, Verdict> {
+        if !self.methods.has(request.method) {
+            let verdict = match parent {
+                Logic::And => Verdict::Granted,
+                Logic::Or => Verdict::Neutral,
+            };
+            self.tell(request, 1625, verdict, " (directive limited to other methods)");
+            return NowOrLater::Now(Ok(verdict));
+        }
+        let verdict = match &self.test {
+            Test::Provider { provider, .. } => provider.check(request, None),
+            Test::Group { logic, rules, .. } => together(request, *logic, rules),
+        };
+        verdict.map(|verdict| {
+            // Access is not granted just because it was not rejected.
+            let verdict = match (self.negate, verdict?) {
+                (false, verdict) => verdict,
+                (true, Verdict::Granted) => Verdict::Denied,
+                (true, _) => Verdict::Neutral,
+            };
+            self.tell(request, 1626, verdict, "");
+            Ok(verdict)
+        })
+    }
+
+    fn tell(&self, request: &RequestContext<'_>, id: u32, verdict: Verdict, more: &str) {
+        // Texts of every rule of every request are not put together for nothing.
+        if !request.logs("authz_core", Level::Debug) {
+            return;
+        }
+        let verdict = match verdict {
+            Verdict::Granted => "granted",
+            Verdict::Denied => "denied",
+            Verdict::DeniedNoUser => "denied (no authenticated user yet)",
+            Verdict::Neutral => "neutral",
+        };
+        let text = format!("authorization result of {}: {verdict}{more}", self.name());
+        request.log(Level::Debug, "authz_core", Some(id), &text);
+    }
+}
+
+/// What the rules of a container say together: of `And` the first that denies decides, of `Or` the
+/// first that grants. `DeniedNoUser` is left only where a user may still change the result.
+fn together<'l>(
+    request: &'l RequestContext<'_>,
+    logic: Logic,
+    rules: &'l [Arc<Rule>],
+) -> Waiting<'l, Verdict> {
+    waiting::fold(rules.iter(), Verdict::Neutral, move |rule, result| {
+        rule.verdict(request, logic).map(move |verdict| {
+            let verdict = verdict?;
+            Ok(match (logic, verdict, result) {
+                (_, Verdict::Neutral, _) => ControlFlow::Continue(result),
+                (Logic::And, Verdict::Denied, _) | (Logic::Or, Verdict::Granted, _) => {
+                    ControlFlow::Break(verdict)
+                }
+                (_, _, Verdict::Neutral)
+                | (Logic::And, Verdict::DeniedNoUser, _)
+                | (Logic::Or, Verdict::DeniedNoUser, Verdict::Denied) => {
+                    ControlFlow::Continue(verdict)
+                }
+                _ => ControlFlow::Continue(result),
+            })
+        })
+    })
+}

@@ -1,0 +1,106 @@
+//! What needs an output filter that there is not: it is never sent as it lies in its file, since
+//! the filter would have taken secrets out or put content in.
+
+use super::{Kind, SETTINGS};
+use crate::files;
+use config::Call;
+use message::{Method, Status};
+use runtime::file::Errno;
+use server::failure::Failure;
+use server::handler::{self, Handler};
+use server::phase::{self, Stop};
+use server::request_context::RequestContext;
+use std::rc::Rc;
+
+/// Filters of httpd without which the content is the same.
+const HARMLESS: &[&str] = &["NONE", "RATE_LIMIT", "CACHE"];
+
+/// Extensions that stand for pages with server-side includes.
+const INCLUDES: &[&[u8]] = &[b"shtml", b"shtm", b"stm"];
+
+/// Names between `;` of filters that content cannot do without.
+pub(crate) fn missing(names: &str) -> impl Iterator<Item = &str> {
+    let is_harmless = |name: &str| HARMLESS.iter().any(|it| name.eq_ignore_ascii_case(it));
+    let names = names.split(';').map(str::trim).filter(|name| !name.is_empty());
+    names.filter(move |name| Kind::find(name).is_none() && !is_harmless(name))
+}
+
+/// Say at a directive what its filters have for an effect.
+pub(crate) fn warn(call: &Call<'_>, names: &str) {
+    for name in missing(names) {
+        let text = format!(
+            "there is no output filter {name} (only DEFLATE, INFLATE and BROTLI_COMPRESS): \
+             content that needs it gets 503, because it is not sent without the filter"
+        );
+        call.warn(None, text);
+    }
+}
+
+/// Whether there is content that the filter would have seen: a file that is sent or run, or what an
+/// application answers.
+fn has_content(request: &RequestContext<'_>) -> Result<bool, Stop> {
+    if matches!(request.method, None | Some(Method::Options | Method::Trace)) {
+        return Ok(false);
+    }
+    if request.backend.is_some() || files::would_send(request) && phase::is_regular(request) {
+        return Ok(true);
+    }
+    let is_there = !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
+    Ok(is_there && !request.is_folder() && handler::configured(request)?.is_some())
+}
+
+/// Resolve hook: refuse what a missing filter is for, before anything is run or sent.
+pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    match lack(request) {
+        Some(text) if has_content(request)? => {
+            Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into())
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What is missing for a request, for the log.
+fn lack(request: &RequestContext<'_>) -> Option<String> {
+    let set = SETTINGS.of(&request.settings).output.as_deref().unwrap_or_default();
+    let mime = request.metadata(request.file_name());
+    let mut names = mime.output_filters.iter().copied().chain([set]).flat_map(missing);
+    if let Some(name) = names.next() {
+        let path = request.display_path();
+        return Some(format!(
+            "there is no output filter {name}, which {path} needs: the content is not sent"
+        ));
+    }
+    let is_parsed = request.settings.core.parses_includes() && has_includes(request.file_name());
+    is_parsed.then(|| {
+        let path = request.display_path();
+        format!("Trivet has no server-side includes, which {path} needs: its source is not sent")
+    })
+}
+
+/// Whether a name says that the file has server-side includes.
+fn has_includes(name: &[u8]) -> bool {
+    let mut extensions = name.split(|byte| *byte == b'.').skip(1);
+    extensions.any(|extension| INCLUDES.iter().any(|it| extension.eq_ignore_ascii_case(it)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_that_change_content_are_missed_and_others_are_not() {
+        let names = |text| missing(text).collect::<Vec<_>>();
+        assert_eq!(names("INCLUDES;DEFLATE; Substitute "), ["INCLUDES", "Substitute"]);
+        assert_eq!(names("none;rate_limit;inflate;;"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn names_of_pages_with_includes_are_known_in_any_spelling() {
+        for name in ["a.shtml", "a.SHTML", "a.shtml.en", "a.b.stm", ".shtml", "a.shtml."] {
+            assert!(has_includes(name.as_bytes()), "{name}");
+        }
+        for name in ["shtml", "a.html", "a.shtmlx", "a.xshtml"] {
+            assert!(!has_includes(name.as_bytes()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! filter: which output filters a response passes, in which order, and what each does to it:
+//! `SetOutputFilter`, `AddOutputFilter` and the smart filters of mod_filter. The filters are
+//! DEFLATE, INFLATE and BROTLI_COMPRESS; their coders are in `deflate` and `brotli`.
+
+pub(crate) mod coding;
+pub(crate) mod input;
+pub(crate) mod missing;
+pub(crate) mod recode;
+pub(crate) mod smart;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{brotli, deflate};
+use config::{Call, Error};
+use logging::level::Level;
+use message::{Known, Status};
+use recode::{Budget, Coder, Permit};
+use server::accounting::TimeSpent;
+use server::content_coding::{Coding, Uncertain, choose};
+use server::module::{Hooks, Module};
+use server::phase::{Content, Hook};
+use server::request_context::{Purpose, RequestContext};
+use server::response::{Notes, Response};
+use server::site::builder::Builder;
+use server::site::settings::{DirectoryKey, either};
+use server::site::store::Merge;
+use server::table::Table;
+use server::thread_state::ThreadKey;
+use server::waiting::NowOrLater;
+use smart::{Holds, Smart};
+use std::rc::Rc;
+
+/// What core does with filters: it has their directives, and answers first where one that was asked
+/// for is missing.
+pub(crate) static MODULE: Module = Module::new(
+    "core_module",
+    "core.c",
+    &[],
+    Hooks {
+        resolve: Some(Hook::Now(missing::resolve)),
+        content: Some(Content { codings: codings_of, filter: pass }),
+        input: Some(input::choose),
+        ..Hooks::NONE
+    },
+)
+.always();
+
+/// The key of the coders of content at work on a thread.
+static CODERS: ThreadKey<recode::Budget> = ThreadKey::new();
+
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
+/// The filters of a section, and the settings of the filters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// `SetOutputFilter`: names between `;`.
+    output: Option<String>,
+    /// `SetInputFilter`.
+    input: Option<String>,
+    pub(crate) smart: smart::Settings,
+    pub(crate) deflate: Option<deflate::Server>,
+    pub(crate) inflation: Option<deflate::Inflation>,
+    pub(crate) brotli: Option<brotli::Server>,
+}
+
+impl Merge for Settings {
+    const HOLDS_ALONE: bool = true;
+
+    /// `self` over `outer`.
+    fn over(&self, outer: &Self) -> Self {
+        Self {
+            output: either(self.output.as_ref(), outer.output.as_ref()),
+            input: either(self.input.as_ref(), outer.input.as_ref()),
+            smart: self.smart.over(&outer.smart),
+            deflate: either(self.deflate.as_ref(), outer.deflate.as_ref()),
+            inflation: either(self.inflation.as_ref(), outer.inflation.as_ref()),
+            brotli: either(self.brotli.as_ref(), outer.brotli.as_ref()),
+        }
+    }
+}
+
+impl Settings {
+    /// Whether no response passes a filter, but for those that belong to a file's extension.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.output.is_none() && self.smart.is_idle()
+    }
+}
+
+/// `SetOutputFilter`
+pub(crate) fn set_output_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    missing::warn(call, call.arg(0));
+    SETTINGS.change(builder.settings()).output = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+/// `SetInputFilter`. What there is not must not go unnoticed: a handler would be given bytes that
+/// it does not understand.
+pub(crate) fn set_input_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let names = call.arg(0).split(';').map(str::trim).filter(|name| !name.is_empty());
+    for name in names.filter(|name| !input::is_known(name)) {
+        let text = format!("SetInputFilter {name} has no effect: the only input filter is DEFLATE");
+        call.warn(None, text);
+    }
+    SETTINGS.change(builder.settings()).input = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+/// A filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Inflate,
+    Deflate,
+    Brotli,
+}
+
+impl Kind {
+    /// By its name in any case.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        [("INFLATE", Self::Inflate), ("DEFLATE", Self::Deflate), ("BROTLI_COMPRESS", Self::Brotli)]
+            .into_iter()
+            .find_map(|(known, kind)| name.eq_ignore_ascii_case(known).then_some(kind))
+    }
+
+    /// Where it stands: data passes from low to high. What unpacks comes before all that looks at
+    /// the content, and what packs after it.
+    pub(crate) const fn place(self) -> u32 {
+        match self {
+            Self::Inflate => 9,
+            Self::Deflate | Self::Brotli => 20,
+        }
+    }
+}
+
+/// What filters ask about a request.
+pub(crate) struct Facts<'a> {
+    /// The values of all `Accept-Encoding` fields, joined by commas.
+    pub(crate) accept_encoding: Option<&'a [u8]>,
+    /// Whether it is not the client's own (SSI and the like).
+    pub(crate) is_subrequest: bool,
+    /// Whether it is as the client sent it, not redirected within the server.
+    pub(crate) is_initial: bool,
+    /// Names of filters that `AddOutputFilter` gave the file's extensions.
+    pub(crate) by_extension: &'a [&'a str],
+    /// Variables of the request's environment.
+    pub(crate) env: &'a Table,
+    pub(crate) holds: &'a Holds<'a>,
+    /// The coders of this thread.
+    pub(crate) coders: &'a Budget,
+    /// Where the sizes are noted for the access log.
+    pub(crate) notes: &'a Notes,
+    pub(crate) spent: &'a Rc<TimeSpent>,
+    /// Takes level, module, httpd's message number and text.
+    pub(crate) log: &'a dyn Fn(Level, &'static str, u32, &str),
+}
+
+/// A filter in its place.
+enum Active<'a> {
+    Named(Kind),
+    Smart(&'a Smart),
+}
+
+impl Active<'_> {
+    fn place(&self) -> u32 {
+        match self {
+            Self::Named(kind) => kind.place(),
+            Self::Smart(smart) => smart.place,
+        }
+    }
+}
+
+/// Everything that the response passes, in order: what mod_mime adds, what core adds, what
+/// mod_filter adds, sorted by place (`add_any_filter_handle` of util_filter.c).
+fn line_up<'a>(
+    settings: &'a Settings,
+    by_extension: &[&str],
+    log: &dyn Fn(Level, &'static str, u32, &str),
+) -> Vec<Active<'a>> {
+    let mut all = Vec::new();
+    let set = settings.output.as_deref().unwrap_or_default().split(';');
+    for name in by_extension.iter().copied().chain(set).filter(|name| !name.is_empty()) {
+        match Kind::find(name) {
+            Some(kind) => all.push(Active::Named(kind)),
+            None => {
+                log(Level::Error, "core", 82, &format!("an unknown filter was not added: {name}"));
+            }
+        }
+    }
+    for (name, smart) in settings.smart.chain() {
+        match smart {
+            Some(smart) => all.push(Active::Smart(smart)),
+            None => log(Level::Warn, "filter", 1380, &format!("Unknown filter {name} not added")),
+        }
+    }
+    all.sort_by_key(Active::place);
+    all
+}
+
+/// Pass the response to a request through the filters of its place and of its file's extensions.
+pub(crate) fn pass<'l>(
+    request: &'l RequestContext<'_>,
+    response: Response,
+) -> NowOrLater<'l, Response> {
+    if response.is_canned || !has_any(request) {
+        return NowOrLater::Now(response);
+    }
+    NowOrLater::later(pass_all(request, response))
+}
+
+/// Whether a response here passes any filter.
+fn has_any(request: &RequestContext<'_>) -> bool {
+    let find = || {
+        let mime = || request.metadata(request.file_name());
+        !SETTINGS.of(&request.settings).is_idle() || !mime().output_filters.is_empty()
+    };
+    request.cached_script.as_ref().map_or_else(find, |cached| cached.has_filters(find))
+}
+
+async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Response {
+    let settings = SETTINGS.of(&request.settings);
+    let mime = request.metadata(request.file_name());
+    let by_extension = mime.output_filters.as_slice();
+    if codings(settings, by_extension, &response).is_err() {
+        request.mark_personal();
+    }
+    let accept_encoding = accept_encoding(request);
+    let notes = response.notes.get_or_insert_default().clone();
+    let facts = Facts {
+        accept_encoding: accept_encoding.as_deref(),
+        is_subrequest: request.purpose == Purpose::Sub,
+        is_initial: request.purpose == Purpose::Main,
+        by_extension,
+        env: &request.env,
+        holds: &|condition, response| {
+            condition.holds_here(request, Some(response)).unwrap_or_else(|text| {
+                let text = format!("Error evaluating filter dispatch condition: {text}");
+                request.log_recurring(Level::Error, "filter", Some(1379), &text);
+                false
+            })
+        },
+        coders: &CODERS.of(&request.context.modules),
+        notes: &notes,
+        spent: request.spent(),
+        log: &|level, module, id, text| request.log_recurring(level, module, Some(id), text),
+    };
+    finish(settings, &facts, response).await
+}
+
+/// The codings of a response before it has passed its filters.
+pub(crate) fn codings_of(
+    request: &RequestContext<'_>,
+    response: &Response,
+) -> Result<Vec<Coding>, Uncertain> {
+    if response.is_canned || !has_any(request) {
+        return Ok(Vec::new());
+    }
+    let settings = SETTINGS.of(&request.settings);
+    let mime = request.metadata(request.file_name());
+    let by_extension = mime.output_filters.as_slice();
+    codings(settings, by_extension, response)
+}
+
+/// The values of all `Accept-Encoding` fields, joined as httpd does when it reads them. Unmarked:
+/// where they decide about the coding alone, each coding is kept for those who get it, and where
+/// they decide about more, `codings` says so.
+fn accept_encoding(request: &RequestContext<'_>) -> Option<Vec<u8>> {
+    let view = request.unmarked().received.view();
+    let values: Vec<&[u8]> = view.get_all(Known::AcceptEncoding).collect();
+    (!values.is_empty()).then(|| values.join(&b", "[..]))
+}
+
+/// A response as its filters make it. A page that the server made itself passes none, as httpd
+/// takes them away before it sends one (ap_send_error_response).
+pub(crate) async fn finish(
+    settings: &Settings,
+    facts: &Facts<'_>,
+    mut response: Response,
+) -> Response {
+    if response.is_canned || settings.is_idle() && facts.by_extension.is_empty() {
+        return response;
+    }
+    for active in line_up(settings, facts.by_extension, facts.log) {
+        let kind = match active {
+            Active::Named(kind) => Some(kind),
+            // filter_harness: other pages than the wanted one pass only if told to.
+            Active::Smart(_)
+                if response.status != Status::OK && !facts.env.has("filter-errordocs") =>
+            {
+                None
+            }
+            Active::Smart(smart) => smart.choose(&mut response, facts.holds),
+        };
+        match kind {
+            Some(Kind::Inflate) => inflate(settings, facts, &mut response).await,
+            Some(Kind::Deflate) => deflate(settings, facts, &mut response).await,
+            Some(Kind::Brotli) => brotli(settings, facts, &mut response).await,
+            None => {}
+        }
+    }
+    response
+}
+
+/// Whether filters that change the coding leave this response alone.
+fn is_untouchable(facts: &Facts<'_>, response: &Response) -> bool {
+    facts.is_subrequest
+        || response.status == Status::NO_CONTENT
+        || response.get("Content-Range").is_some()
+}
+
+/// deflate_out_filter of mod_deflate.c.
+async fn deflate(settings: &Settings, facts: &Facts<'_>, response: &mut Response) {
+    let html = response.content_type.as_deref().is_some_and(|text| text.starts_with("text/html"));
+    if is_untouchable(facts, response)
+        || facts.env.has("no-gzip")
+        || !html && facts.env.get("gzip-only-text/html") == Some(b"1")
+        || coding::is_coded(response)
+        || recode::is_shorter(&mut response.body, deflate::SMALL_BYTES).await
+    {
+        return;
+    }
+    coding::vary(response);
+    let is_forced = facts.env.has("force-gzip");
+    if !is_forced && choose(&[Coding::Gzip], facts.accept_encoding).is_none() {
+        return;
+    }
+    let default = deflate::Server::default();
+    let server = settings.deflate.as_ref().unwrap_or(&default);
+    let Some(coder) = deflate::Gzip::new(server) else {
+        (facts.log)(Level::Error, "deflate", 1383, "unable to init Zlib: deflateInit2 returned -2");
+        return;
+    };
+    let Some(permit) = facts.coders.take() else { return };
+    coding::describe(response, Coding::Gzip, server.alter_etag);
+    replace_body(response, Box::new(coder), Some(permit), facts).await;
+}
+
+/// compress_filter of mod_brotli.c. Unlike DEFLATE it also changes the fields of a 304, and takes
+/// the smallest content.
+async fn brotli(settings: &Settings, facts: &Facts<'_>, response: &mut Response) {
+    if is_untouchable(facts, response) || facts.env.has("no-brotli") || coding::is_coded(response) {
+        return;
+    }
+    coding::vary(response);
+    if choose(&[Coding::Brotli], facts.accept_encoding).is_none() {
+        return;
+    }
+    let default = brotli::Server::default();
+    let server = settings.brotli.as_ref().unwrap_or(&default);
+    let Some(permit) = facts.coders.take() else { return };
+    coding::describe(response, Coding::Brotli, server.alter_etag);
+    if response.status != Status::NOT_MODIFIED {
+        replace_body(response, Box::new(brotli::Brotli::new(server)), Some(permit), facts).await;
+    }
+}
+
+/// inflate_out_filter of mod_deflate.c.
+async fn inflate(settings: &Settings, facts: &Facts<'_>, response: &mut Response) {
+    if !facts.is_initial || is_untouchable(facts, response) || !coding::uncode_gzip(response) {
+        return;
+    }
+    let default = deflate::Server::default();
+    let server = settings.deflate.as_ref().unwrap_or(&default);
+    response.unset("Content-Length");
+    response.unset("Content-MD5");
+    coding::alter_etag(response, "gunzip", server.alter_etag);
+    if response.status != Status::NOT_MODIFIED {
+        let coder = deflate::Gunzip::new(server, settings.inflation.unwrap_or_default());
+        replace_body(response, Box::new(coder), None, facts).await;
+    }
+}
+
+async fn replace_body(
+    response: &mut Response,
+    coder: Box<dyn Coder>,
+    permit: Option<Permit>,
+    facts: &Facts<'_>,
+) {
+    let body = std::mem::take(&mut response.body);
+    response.body = recode::recode(body, coder, permit, facts.notes, facts.spent).await;
+}
+
+/// The codings of which a 200 gets one, by `Accept-Encoding` alone: for responses that are kept
+/// ready. With none it is sent as it is; with any it says `Vary` in each of its variants.
+/// `Uncertain` means that the request decides, or that the content is changed in another way.
+pub(crate) fn codings(
+    settings: &Settings,
+    by_extension: &[&str],
+    whole: &Response,
+) -> Result<Vec<Coding>, Uncertain> {
+    let mut found = Vec::new();
+    for active in line_up(settings, by_extension, &|_, _, _, _| {}) {
+        let kind = match active {
+            Active::Named(kind) => Some(kind),
+            Active::Smart(smart) => smart.by_type(whole.content_type.as_deref())?,
+        };
+        let length = whole.body.len().ok_or(Uncertain)?;
+        match kind {
+            Some(Kind::Inflate) if coding::is_coded(whole) => return Err(Uncertain),
+            Some(Kind::Inflate) | None => {}
+            Some(_) if coding::is_coded(whole) => {}
+            Some(Kind::Deflate) if length <= deflate::SMALL_BYTES => {}
+            Some(Kind::Deflate) => found.push(Coding::Gzip),
+            Some(Kind::Brotli) => found.push(Coding::Brotli),
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,339 @@
+//! Smart filters (mod_filter): declared by name, with providers that are tried by media type or
+//! condition, and put in a chain. `AddOutputFilterByType` makes one behind the scenes.
+
+use super::{Kind, SETTINGS};
+use config::directive::row;
+use config::{Args, Call, Directive, Error, Scope};
+use server::content_coding::Uncertain;
+use server::expression::Expression;
+use server::module::{Hooks, Module};
+use server::response::Response;
+use server::site::builder::Builder;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The module and its table.
+pub(crate) static MODULE: Module =
+    Module::new("filter_module", "mod_filter.c", DIRECTIVES, Hooks::NONE);
+
+#[rustfmt::skip]
+static DIRECTIVES: &[Directive<Builder>] = &[
+    row("FilterDeclare", Args::OneOrTwo, Scope::OR_OPTIONS, "", "filter-name [filter-type]", filter_declare),
+    row("FilterProvider", Args::Three, Scope::OR_OPTIONS, "", "filter-name provider-name match-expression", filter_provider),
+    row("FilterChain", Args::OneOrMore, Scope::OR_OPTIONS, "", "list of filter names with optional [+-=!@]", filter_chain),
+    row("FilterTrace", Args::Two, Scope::ANY_CONF, "", "filter-name debug-level", filter_trace),
+    row("AddOutputFilterByType", Args::Argv, Scope::OR_FILEINFO, "", "output filter name followed by one or more content-types", add_output_filter_by_type),
+    row("FilterProtocol", Args::TwoOrThree, Scope::OR_OPTIONS, "", "filter-name [provider-name] protocol-args", filter_protocol),
+];
+
+/// The smart filters of a section.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// Shared with the sections that inherit them.
+    declared: BTreeMap<String, Arc<Smart>>,
+    /// `None` stands for a reset: what comes before it, also in outer sections, does not count.
+    chain: Vec<Option<String>>,
+}
+
+/// A filter that chooses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Smart {
+    pub(crate) place: u32,
+    /// The latest first, as mod_filter keeps them.
+    providers: Vec<Provider>,
+}
+
+/// What a smart filter may become.
+#[derive(Clone, Debug)]
+struct Provider {
+    kind: Kind,
+    condition: Condition,
+    flags: Flags,
+}
+
+#[derive(Clone, Debug)]
+enum Condition {
+    /// The media type is one of these.
+    Types(Vec<String>),
+    /// An expression holds.
+    Expression(Expression),
+}
+
+/// `FilterProtocol`: what a filter does to the protocol that it does not say itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Flags {
+    changes: bool,
+    changes_length: bool,
+    no_ranges: bool,
+    no_cache: bool,
+}
+
+/// Where filters of a type stand: data passes from low to high (`ap_filter_type`).
+const RESOURCE: u32 = 10;
+const CONTENT_SET: u32 = 20;
+const PROTOCOL: u32 = 30;
+const CONNECTION: u32 = 50;
+const NETWORK: u32 = 60;
+
+impl Settings {
+    /// `inner` over `outer` (filter_merge).
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        let mut declared = outer.declared.clone();
+        declared.extend(self.declared.iter().map(|(name, smart)| (name.clone(), smart.clone())));
+        let mut chain = outer.chain.clone();
+        chain.extend(self.chain.iter().cloned());
+        Self { declared, chain }
+    }
+
+    /// Whether there is nothing to do.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.chain.is_empty()
+    }
+
+    /// The filters of the chain by name; `None` for one that nobody has declared.
+    pub(crate) fn chain(&self) -> impl Iterator<Item = (&str, Option<&Smart>)> {
+        let start = self.chain.iter().rposition(Option::is_none).map_or(0, |reset| reset + 1);
+        let names = self.chain[start..].iter().filter_map(Option::as_deref);
+        names.map(|name| (name, self.declared.get(name).map(|smart| &**smart)))
+    }
+
+    fn declare(&mut self, name: &str, place: u32) {
+        let smart = Smart { place, ..Smart::default() };
+        self.declared.insert(name.to_owned(), Arc::new(smart));
+    }
+
+    fn provide(&mut self, name: &str, kind: Kind, condition: Condition) {
+        let provider = Provider { kind, condition, flags: Flags::default() };
+        match self.declared.get_mut(name) {
+            Some(known) => Arc::make_mut(known).providers.insert(0, provider),
+            None => {
+                let smart = Smart { place: kind.place(), providers: vec![provider] };
+                self.declared.insert(name.to_owned(), Arc::new(smart));
+            }
+        }
+    }
+
+    /// One word of `FilterChain`.
+    fn link(&mut self, word: &str) {
+        let name = |skip: usize| word.get(skip..).unwrap_or_default().to_owned();
+        match word.as_bytes().first() {
+            Some(b'+') => self.chain.push(Some(name(1))),
+            Some(b'@') => self.chain.insert(0, Some(name(1))),
+            Some(b'-') => self.unlink(&name(1)),
+            Some(b'!') => self.chain = vec![None],
+            Some(b'=') => self.chain = vec![None, Some(name(1))],
+            _ => self.chain.push(Some(name(0))),
+        }
+    }
+
+    /// As filter_chain does it: the first link alone, if it has the name, else all that have it.
+    fn unlink(&mut self, name: &str) {
+        let has_name = |link: &Option<String>| {
+            link.as_ref().is_some_and(|link| link.eq_ignore_ascii_case(name))
+        };
+        if self.chain.first().is_some_and(has_name) {
+            self.chain.remove(0);
+        } else {
+            self.chain.retain(|link| !has_name(link));
+        }
+    }
+}
+
+impl Smart {
+    /// What it is for this response (filter_lookup); `None` leaves the response alone. What
+    /// `FilterProtocol` says about the provider is done to the fields.
+    pub(crate) fn choose(&self, response: &mut Response, holds: &Holds<'_>) -> Option<Kind> {
+        let content_type = response.content_type.as_deref();
+        let provider = self.provider(content_type, &|condition| holds(condition, response))?;
+        provider.flags.apply(response);
+        Some(provider.kind)
+    }
+
+    /// What it is for a media type, unless that depends on the request.
+    pub(crate) fn by_type(&self, content_type: Option<&str>) -> Result<Option<Kind>, Uncertain> {
+        let is_expression = |p: &Provider| matches!(p.condition, Condition::Expression(_));
+        if self.providers.iter().any(|p| is_expression(p) || p.flags != Flags::default()) {
+            return Err(Uncertain);
+        }
+        Ok(self.provider(content_type, &|_| false).map(|provider| provider.kind))
+    }
+
+    fn provider(
+        &self,
+        content_type: Option<&str>,
+        holds: &dyn Fn(&Expression) -> bool,
+    ) -> Option<&Provider> {
+        let bare = content_type.map(|text| text.split([';', ' ', '\t']).next().unwrap_or(""));
+        self.providers.iter().find(|provider| match &provider.condition {
+            Condition::Types(types) => bare.is_some_and(|bare| types.iter().any(|t| t == bare)),
+            Condition::Expression(condition) => holds(condition),
+        })
+    }
+}
+
+/// Says whether an expression holds for a response.
+pub(crate) type Holds<'a> = dyn Fn(&Expression, &Response) -> bool + 'a;
+
+impl Flags {
+    /// Words such as `change=yes`; unknown ones are passed over, as in httpd.
+    fn parse(text: &str) -> Self {
+        let mut flags = Self::default();
+        for word in text.split([';', ',', ' ', '\t']) {
+            match word.to_ascii_lowercase().as_str() {
+                "change=yes" => (flags.changes, flags.changes_length) = (true, true),
+                "change=no" => (flags.changes, flags.changes_length) = (false, false),
+                "change=1:1" => flags.changes = true,
+                "byteranges=no" => flags.no_ranges = true,
+                "cache=no" => flags.no_cache = true,
+                _ => {} // proxy=... concerns answers of another server only
+            }
+        }
+        flags
+    }
+
+    fn apply(self, response: &mut Response) {
+        if self.changes {
+            response.unset("Content-MD5");
+            response.unset("ETag");
+        }
+        if self.no_cache {
+            response.unset("Last-Modified");
+            response.fields.push(("Cache-Control".into(), b"no-cache".to_vec()));
+        }
+        if self.no_ranges {
+            response.set("Accept-Ranges", b"none".to_vec());
+        }
+    }
+}
+
+fn settings(builder: &mut Builder) -> &mut Settings {
+    &mut SETTINGS.change(builder.settings()).smart
+}
+
+fn filter_declare(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let place = match call.arg(1).to_ascii_uppercase().as_str() {
+        "CONTENT_SET" => CONTENT_SET,
+        "PROTOCOL" => PROTOCOL,
+        "CONNECTION" => CONNECTION,
+        "NETWORK" => NETWORK,
+        _ => RESOURCE,
+    };
+    settings(builder).declare(call.arg(0), place);
+    Ok(())
+}
+
+fn known(name: &str, nth: usize) -> Result<Kind, Error> {
+    let unknown = || Error::argument(nth, format!("Unknown filter provider {name}"));
+    Kind::find(name).ok_or_else(unknown)
+}
+
+fn filter_provider(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let kind = known(call.arg(1), 1)?;
+    let mode = builder.mode();
+    let condition = Expression::parse(call.arg(2), mode).map_err(|text| {
+        Error::argument(2, format!("Error parsing FilterProvider expression:{text}"))
+    })?;
+    settings(builder).provide(call.arg(0), kind, Condition::Expression(condition));
+    Ok(())
+}
+
+fn filter_chain(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    call.args.iter().for_each(|word| settings(builder).link(word));
+    Ok(())
+}
+
+fn add_output_filter_by_type(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let [names, types @ ..] = call.args else { return Err(by_type_needs_two()) };
+    if types.is_empty() {
+        return Err(by_type_needs_two());
+    }
+    for name in names.split(';').filter(|name| !name.is_empty()) {
+        let kind = known(name, 0)?;
+        let smart = format!("BYTYPE:{name}");
+        let settings = settings(builder);
+        let is_new = !settings.declared.contains_key(&smart);
+        settings.provide(&smart, kind, Condition::Types(types.to_vec()));
+        if is_new {
+            settings.link(&smart);
+        }
+    }
+    Ok(())
+}
+
+fn by_type_needs_two() -> Error {
+    Error::from("AddOutputFilterByType requires at least two arguments")
+}
+
+/// Checked, and of no further effect: there are no bucket brigades to trace.
+fn filter_trace(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    declared(builder, call.arg(0))
+        .map(drop)
+        .ok_or_else(|| Error::argument(0, format!("Undeclared smart filter {}", call.arg(0))))
+}
+
+fn declared<'a>(builder: &'a mut Builder, name: &str) -> Option<&'a mut Smart> {
+    settings(builder).declared.get_mut(name).map(Arc::make_mut)
+}
+
+fn filter_protocol(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let no_filter = || Error::argument(0, "FilterProtocol: No such filter");
+    let smart = declared(builder, call.arg(0)).ok_or_else(no_filter)?;
+    let [_, name, flags] = call.args else {
+        return Ok(()); // of the filter itself they concern answers of other servers, or its input
+    };
+    let no_provider = || Error::argument(1, "FilterProtocol: No such provider for this filter");
+    let kind = Kind::find(name).ok_or_else(no_provider)?;
+    let mut providers = smart.providers.iter_mut();
+    let provider = providers.find(|provider| provider.kind == kind).ok_or_else(no_provider)?;
+    provider.flags = Flags::parse(flags);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(words: &[&str]) -> Settings {
+        let mut settings = Settings::default();
+        words.iter().for_each(|word| settings.link(word));
+        settings
+    }
+
+    fn names(settings: &Settings) -> Vec<&str> {
+        settings.chain().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_chain_is_changed_and_merged_as_mod_filter_does() {
+        assert_eq!(names(&chain(&["a", "+b", "@c", "-A"])), ["c", "b"]);
+        assert_eq!(names(&chain(&["a", "!", "b"])), ["b"]);
+        assert_eq!(names(&chain(&["a", "=b", "c"])), ["b", "c"]);
+        let outer = chain(&["a", "b"]);
+        assert_eq!(names(&chain(&["c"]).over(&outer)), ["a", "b", "c"]);
+        assert_eq!(names(&chain(&["!", "c"]).over(&outer)), ["c"]);
+        assert_eq!(names(&chain(&[]).over(&outer)), ["a", "b"]);
+        assert_eq!(names(&chain(&["-b"]).over(&outer)), ["a", "b"], "an inner - is no link");
+    }
+
+    #[test]
+    fn the_latest_provider_that_fits_is_chosen() {
+        let mut settings = Settings::default();
+        let html = Condition::Types(vec!["text/html".into()]);
+        settings.provide("f", Kind::Deflate, html.clone());
+        settings.provide("f", Kind::Brotli, html);
+        settings.provide("f", Kind::Deflate, Condition::Types(vec!["text/css".into()]));
+        let smart = &settings.declared["f"];
+        assert_eq!(smart.by_type(Some("text/html; charset=utf-8")), Ok(Some(Kind::Brotli)));
+        assert_eq!(smart.by_type(Some("text/css")), Ok(Some(Kind::Deflate)));
+        assert_eq!(smart.by_type(Some("text/htm")), Ok(None));
+        assert_eq!(smart.by_type(None), Ok(None));
+        settings.provide(
+            "f",
+            Kind::Deflate,
+            Condition::Expression(
+                Expression::parse("true", server::expression::Mode::default()).unwrap(),
+            ),
+        );
+        assert_eq!(settings.declared["f"].by_type(Some("text/css")), Err(Uncertain));
+    }
+}
