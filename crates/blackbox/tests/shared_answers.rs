@@ -76,6 +76,22 @@ fn without_sharing_each_request_sees_the_file_as_it_is(mpm: Mpm) {
     assert_eq!(client.get("/a.txt").text(), "new");
 }
 
+fn a_line_of_the_error_log_does_not_take_an_answer_from_others(mpm: Mpm) {
+    let site = Site::new(mpm).file("a.txt", "0");
+    let lines = ["ErrorLogFormat \"%V %M\"", "UseCanonicalName Off", "LogLevel debug"];
+    let server = site.directives(&lines).start();
+    let mut client = server.connect();
+    let is_kept = |round: &u32| {
+        server.root().wait_until_at_rest();
+        let before = [(); 3].map(|()| client.get("/a.txt").text())[2].clone();
+        server.root().write("a.txt", round.to_string());
+        // What is kept is looked at again when a second begins: that may be now, but not always.
+        client.get("/a.txt").text() == before
+    };
+    assert!((1..10_u32).collect::<Vec<_>>().iter().any(is_kept));
+    assert!(server.error_text().contains("authorization result"), "there is such a line");
+}
+
 fn doubled_slashes_open_nothing(mpm: Mpm) {
     let site = Site::new(mpm).file("p/q/a.txt", "secret").file("o/a.txt", "open");
     let root = site.root().path().display().to_string();
@@ -102,5 +118,6 @@ each_mpm! {
     a_fallback_ends_when_something_is_there,
     doubled_slashes_open_nothing,
     without_sharing_each_request_sees_the_file_as_it_is,
+    a_line_of_the_error_log_does_not_take_an_answer_from_others,
     fields_that_are_taken_away_are_in_no_log,
 }

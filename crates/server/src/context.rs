@@ -459,7 +459,7 @@ impl Context {
                 fields: &**received,
                 notes: &request.notes,
                 environment: &request.env,
-                server_name: &|| request.server_name().to_ascii_lowercase(),
+                server_name: &|| request.server_name_for_log().to_ascii_lowercase(),
             }),
             ..Message::new(failure.module, failure.level, failure.id, text.as_bytes())
         };

@@ -2,22 +2,31 @@
 //! (`UseCanonicalName`, `UseCanonicalPhysicalPort`).
 
 use crate::names::End;
+use crate::received_request::ReceivedRequest;
 use crate::request_context::RequestContext;
 use crate::site::host::UseCanonicalName;
 
 impl RequestContext<'_> {
     /// `%V`, and the name in absolute URLs (UseCanonicalName).
     pub fn server_name(&self) -> String {
+        self.name_for(self.received())
+    }
+
+    /// The same for the error log, which is no part of the answer.
+    pub(crate) fn server_name_for_log(&self) -> String {
+        self.name_for(&self.unmarked().received)
+    }
+
+    fn name_for(&self, received: &ReceivedRequest) -> String {
         let canonical = self.host.name().map(str::to_owned);
-        let local = || self.received().local_ip().to_string();
+        let local = || received.local_ip().to_string();
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::On => canonical.unwrap_or_else(local),
             UseCanonicalName::Dns => {
-                let name = self.received().names.get(End::Local(self.received().local_ip()));
+                let name = received.names.get(End::Local(received.local_ip()));
                 name.map(|name| name.to_string()).or(canonical).unwrap_or_else(local)
             }
-            UseCanonicalName::Off => self
-                .received()
+            UseCanonicalName::Off => received
                 .host_name()
                 // vhost.c, fix_hostname_non_v6: a name is in lower case from there on.
                 .map(|name| String::from_utf8_lossy(name).to_ascii_lowercase())
