@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blackbox::apache::Pair;
+use blackbox::application::{self, Act, Asked, end, stdout};
 use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::fpm::Fpm;
 use blackbox::{Client, Mpm, Server, Site, each_mpm};
@@ -315,6 +316,21 @@ fn several_clients_are_served_at_a_time(mpm: Mpm) {
     assert!(begun.elapsed() < Duration::from_millis(1900), "{:?}", begun.elapsed());
 }
 
+fn another_handler_ends_what_an_outer_section_names(mpm: Mpm) {
+    let answers =
+        |_: &Asked| vec![Act::Send([stdout("Content-Type: text/plain\r\n\r\nx"), end()].concat())];
+    let backend = format!("proxy:fcgi://127.0.0.1:{}", application::listen_at_port(answers).port());
+    let server = Site::new(mpm)
+        .file("a/b/here.php", "")
+        .directives(&["<Location /a>", &format!("SetHandler {backend}"), "</Location>"])
+        .directives(&["<Location /a/b>", "SetHandler none"])
+        .directives(&[&format!("AddHandler {backend} .php"), "</Location>"])
+        .start();
+    assert_eq!(server.get("/a/missing.php").status, 200, "the URLs are the backend's");
+    assert_eq!(server.get("/a/b/missing.php").status, 404, "those of files are not");
+    assert_eq!(server.get("/a/b/here.php").text(), "x");
+}
+
 each_mpm! {
     scripts_and_clients_see_what_they_see_with_apache,
     a_backend_has_a_timeout_of_its_own,
@@ -324,4 +340,5 @@ each_mpm! {
     nothing_that_a_client_sends_leads_out_of_its_folder,
     several_clients_are_served_at_a_time,
     bodies_are_unpacked_for_scripts,
+    another_handler_ends_what_an_outer_section_names,
 }

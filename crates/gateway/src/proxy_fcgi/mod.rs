@@ -83,17 +83,15 @@ struct Backend(Option<Arc<Named>>);
 
 impl Merge for Backend {}
 
-/// Note what `SetHandler` names, if that is a backend. An expression may come to the name of any:
-/// that of an outer section says nothing about it then.
+/// Note what `SetHandler` names, if that is a backend. Any other name, and an expression (empty
+/// here), which may come to any, ends what an outer section has named.
 pub fn name_backend(builder: &mut Builder, name: &str) {
     let is_backend = name.starts_with(PREFIX);
     let named = is_backend.then(|| {
         let (folder, owns_urls) = (&builder.server.runtime_dir, builder.is_in_location());
         Arc::new(Named::new(name, folder, owns_urls))
     });
-    if is_backend || name.is_empty() {
-        BACKEND.change(builder.settings()).0 = named;
-    }
+    BACKEND.change(builder.settings()).0 = named;
 }
 
 /// Whom the configuration names for the request; `None` if there is nothing to be run.
