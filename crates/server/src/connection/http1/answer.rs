@@ -258,8 +258,10 @@ impl Connection {
             if unread == Unread::None {
                 self.persistence.body_done();
             } else if answer.0.takes_over.is_some() {
-                // The rest of the body would be taken for the other protocol.
-                return Err(io::ErrorKind::InvalidData.into());
+                let text = "the handler wants the stream, but has left part of the body unread";
+                let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
+                self.replace(answer, request, settings, failure).await;
+                return Ok(Unread::Abandon);
             }
             return Ok(unread);
         }
@@ -290,16 +292,26 @@ impl Connection {
                 Ok(Unread::None)
             }
             Err(refusal) => {
-                let failed = (Failure::from(refusal), answer.1.clone());
-                let (context, host) = (self.context.clone(), self.host_index());
-                let host_of_it = context.host(host);
-                let mut page =
-                    boxed(|| refused(&context, host_of_it, request.clone(), failed, settings));
-                let exchanged = guarded(&context, host, request, page.as_mut()).await;
-                *answer = (exchanged.response, exchanged.logged);
+                self.replace(answer, request, settings, Failure::from(refusal)).await;
                 Ok(Unread::Abandon)
             }
         }
+    }
+
+    /// Answer with this failure instead.
+    async fn replace(
+        &self,
+        answer: &mut (Response, LogDetails),
+        request: &Rc<ReceivedRequest>,
+        settings: Option<Arc<Settings>>,
+        failure: Failure,
+    ) {
+        let failed = (failure, answer.1.clone());
+        let (context, host) = (self.context.clone(), self.host_index());
+        let host_of_it = context.host(host);
+        let mut page = boxed(|| refused(&context, host_of_it, request.clone(), failed, settings));
+        let exchanged = guarded(&context, host, request, page.as_mut()).await;
+        *answer = (exchanged.response, exchanged.logged);
     }
 
     /// Write the response, read what is left of the request, and log.
