@@ -129,6 +129,10 @@ pub(crate) fn remember(
     if source.origin.links.is_none() || !source.is_settled(now_s) {
         return;
     }
+    // A response that tells the time may have been waited for since its second.
+    if only_s.is_some_and(|only_s| only_s != now_s) {
+        return;
+    }
     // A digest may have been waited for since the file was looked at.
     if source.had_to_wait() && !matches!(source.is_current(now_s), Ok(true)) {
         return;

@@ -85,7 +85,13 @@ impl RequestContext<'_> {
     /// A `.htaccess` file was looked for; `None` if it cannot be told later whether it is the same.
     pub(crate) fn note_access_file(&self, file: Option<AccessFile>) {
         match file {
-            Some(file) => self.common.dependence.access_files.borrow_mut().push(file),
+            Some(file) => {
+                // With more of them nothing is kept: a listing looks in thousands of folders.
+                let mut files = self.common.dependence.access_files.borrow_mut();
+                if files.len() <= ACCESS_FILES_MAX {
+                    files.push(file);
+                }
+            }
             None => self.mark_personal(),
         }
     }
