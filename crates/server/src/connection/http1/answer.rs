@@ -22,7 +22,7 @@ use message::limits::DRAIN_BYTES;
 use message::{BodyLength, Framing, Known, ResponseHead, Status, Version};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -350,6 +350,7 @@ impl Connection {
         if drained {
             self.persistence.body_done();
         }
+        let cut = written.result.as_ref().is_err_and(|it| it.kind() == ErrorKind::UnexpectedEof);
         let next = match written.result {
             Ok(()) => self.persistence.finish(),
             Err(_) => {
@@ -359,6 +360,11 @@ impl Connection {
         };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
+        // The client gets what there is of a response that we could not complete: a reset would
+        // destroy it. Where the end of the connection is that of the body, it must not look whole.
+        if cut && delimiter != Delimiter::Close {
+            boxed(|| self.linger()).await;
+        }
         if next == Next::Idle { self.wait_for_next() } else { next }
     }
 

@@ -186,7 +186,10 @@ impl Connection {
                     if !self.is_broken {
                         self.flush(outbox, false, held, sent).await?;
                     }
-                    return Err(error);
+                    return Err(match error.kind() {
+                        io::ErrorKind::ConnectionReset => error,
+                        _ => io::ErrorKind::UnexpectedEof.into(), // not the client's fault
+                    });
                 }
             };
             outbox.chunk(&bytes);
