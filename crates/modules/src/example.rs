@@ -1,5 +1,5 @@
 //! example: adds the field `X-Example` with the text of `ExampleText`. This is all that a module
-//! needs, beside its `mod` line and its row in `MODULES`. Only tests have it.
+//! needs, beside its `mod` line and its row in `TABLE`. Only tests have it.
 
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};

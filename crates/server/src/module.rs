@@ -1,5 +1,5 @@
 //! What a module is to the rest of the server: its names, its directives and its hooks. The list
-//! of all modules stands in `modules/mod.rs`; here nobody knows one from another.
+//! of all modules stands in crate `modules`; here nobody knows one from another.
 
 use crate::input_filter::ChooseInput;
 use crate::metadata::Naming;
