@@ -158,9 +158,6 @@ pub async fn would_admit(request: &RequestContext<'_>, beside: &Beside) -> bool 
     sub.mapping.folder_layers.clone_from(&request.mapping.folder_layers);
     sub.mapping.place = Place { root: request.mapping.place.root.clone(), below: below.clone() };
     let outcome = admit(&mut sub).await;
-    if sub.is_personal() {
-        request.mark_personal();
-    }
     if let Err(Stop::Failure(failure)) = &outcome {
         request.context.log_failure(failure, &sub);
     }
