@@ -350,9 +350,16 @@ impl Connection {
         if drained {
             self.persistence.body_done();
         }
-        let cut = written.result.as_ref().is_err_and(|it| it.kind() == ErrorKind::UnexpectedEof);
-        let next = match written.result {
+        let next = match &written.result {
             Ok(()) => self.persistence.finish(),
+            // The client gets what there is of a response that we could not complete: a reset
+            // would destroy it. Where the end of the connection is that of the body, it must not
+            // look whole.
+            Err(error)
+                if error.kind() == ErrorKind::UnexpectedEof && delimiter != Delimiter::Close =>
+            {
+                self.persistence.close(CloseReason::ServerChose)
+            }
             Err(_) => {
                 self.is_broken = true;
                 self.persistence.close(CloseReason::ClientGone)
@@ -360,11 +367,6 @@ impl Connection {
         };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
-        // The client gets what there is of a response that we could not complete: a reset would
-        // destroy it. Where the end of the connection is that of the body, it must not look whole.
-        if cut && delimiter != Delimiter::Close {
-            boxed(|| self.linger()).await;
-        }
         if next == Next::Idle { self.wait_for_next() } else { next }
     }
 
