@@ -2,9 +2,9 @@
 //! waits with one system call and no allocation.
 //!
 //! No check is skipped: the head went through the same parser and framing, the entry was made by
-//! the whole pipeline for a location whose answer depends on the path alone (`is_plain`), and it
-//! is compared with the file system at most once a second. Everything else returns `None` and
-//! takes the slow path, with the same result.
+//! the whole pipeline for a request whose answer is the same for others (`sharing.rs`), and it is
+//! compared with the file system at most once a second. Everything else is declined, and takes the
+//! slow path with the same result.
 
 use super::Connection;
 use super::log::ResponseFields;
