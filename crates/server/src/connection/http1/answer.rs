@@ -1,9 +1,9 @@
 //! The slow path of a request: a slot, the exchange, its body, the response, the log line.
 
-use super::Connection;
-use super::body::{BodyReceiver, Received};
 use super::delimiter::Delimiter;
 use super::quirks::{self, Quirks};
+use super::receiver::{BodyReceiver, Received};
+use super::state::Connection;
 use super::transmit::Sent;
 use crate::context::Context;
 use crate::exchange::{ExchangeResult, LogDetails, exchange, refused};

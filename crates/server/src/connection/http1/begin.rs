@@ -1,6 +1,6 @@
 //! A request leaves the fast path: its head is owned, and its time is accounted for.
 
-use super::Connection;
+use super::state::Connection;
 use crate::accounting::{Begin, Meter, TimeSpent};
 use crate::received_request::ReceivedRequest;
 use message::{BodyLength, FramingSpans, OwnedHead, Refusal, RequestHead};

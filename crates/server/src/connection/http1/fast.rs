@@ -6,9 +6,10 @@
 //! compared with the file system at most once a second. Everything else is declined, and takes the
 //! slow path with the same result.
 
-use super::Connection;
 use super::log::ResponseFields;
-use super::transmit::{Late, PendingOutput, TURN_BYTES};
+use super::pending::{Late, PendingOutput};
+use super::state::Connection;
+use super::transmit::TURN_BYTES;
 use crate::access_log::{self, Transaction};
 use crate::accounting::{self, Account};
 use crate::cache::Prepared;

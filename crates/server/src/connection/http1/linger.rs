@@ -1,7 +1,7 @@
 //! The end of a connection whose client may still be sending: nothing more is said, and what comes
 //! is read and dropped for a while.
 
-use super::Connection;
+use super::state::Connection;
 use http1::CloseReason;
 use runtime::clock;
 use scoreboard::RowState;

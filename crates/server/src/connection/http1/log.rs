@@ -1,7 +1,7 @@
 //! From a response that was sent to the lines of the access logs.
 
-use super::Connection;
 use super::answer::Written;
+use super::state::Connection;
 use crate::access_log::{self, ConnectionEnd, Fields, SentFields, Transaction};
 use crate::accounting;
 use crate::exchange::LogDetails;

@@ -17,36 +17,33 @@ mod fast;
 mod linger;
 mod log;
 mod outbox;
+mod pending;
 mod proxy_header;
 mod quirks;
+mod receiver;
 mod refuse;
 mod slot;
+mod state;
 mod takeover;
 mod transmit;
 
 use crate::accounting;
 use crate::context::{Context, READ_BYTES, Scratch};
-use crate::exchange::LogDetails;
 use crate::large_future::{boxed, placed};
-use crate::names::Names;
 use crate::received_request::ReceivedRequest;
-use crate::site::host::Host;
 use crate::transport::Transport;
-use logging::id::LogId;
 
-use body::BodyReceiver;
 use fast::Fast;
-use http1::{CloseReason, HeadParser, KeepAlive, Next, Persistence, Progress};
+use http1::{CloseReason, HeadParser, KeepAlive, Next, Progress};
 use message::limits::LOG_INPUT_BYTES;
-use message::{Framing, OwnedHead, Refusal, Status};
-use proxy_header::Proxy;
-use runtime::{Timer, clock};
+use message::{OwnedHead, Refusal, Status};
+use runtime::clock;
 use scoreboard::RowState;
+use state::Connection;
 use std::future::{Future, poll_fn};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{self, Poll};
-use transmit::PendingOutput;
 
 /// A limit of `http1::framing` that limits nothing: LimitRequestBody is that of the location, which
 /// is not known when a head has come.
@@ -74,39 +71,6 @@ pub(super) fn serve(
     async move { connection.run().await }
 }
 
-/// A connection.
-pub(crate) struct Connection {
-    pub(crate) context: Rc<Context>,
-    pub(crate) transport: Transport,
-    /// The client: the other end, or whom a proxy there has announced.
-    pub(crate) peer: SocketAddr,
-    /// Boxed, because few connections have one and waiting ones are many.
-    pub(crate) proxy: Option<Box<Proxy>>,
-    pub(crate) local: Option<SocketAddr>,
-    /// The host of the last request; before the first, the default one of the address.
-    host: usize,
-    pub(crate) timer: Timer,
-    pub(crate) persistence: Persistence,
-    /// When the turn began, on the coarse monotonic clock.
-    pub(crate) now_ms: u64,
-    /// When the first byte of the head that is arriving came, or the connection itself.
-    head_since_ms: u64,
-    /// Bytes received and not used yet; without memory while the connection waits for a head.
-    pub(crate) input: Vec<u8>,
-    /// The body of the current request, if it has one.
-    pub(crate) receiver: Option<Box<BodyReceiver>>,
-    /// The parser of a head that arrives in pieces.
-    parser: Option<Box<HeadParser>>,
-    /// What the socket has not taken yet of a fast response.
-    pub(crate) pending: Option<Box<PendingOutput>>,
-    /// Nothing more can be said to this client: sending failed, or it must not be answered.
-    pub(crate) is_broken: bool,
-    /// The id that the error log shows for it, once there is a message about it.
-    pub(crate) log_id: Option<LogId>,
-    /// Names of its ends, once one was looked up.
-    pub(crate) names: Option<Rc<Names>>,
-}
-
 /// What a wait for input ends in.
 enum Turn {
     /// A request for the slow path.
@@ -124,96 +88,7 @@ enum Turn {
     Gone,
 }
 
-/// One lies in memory per waiting connection: whatever few of them have is boxed.
-const _: () = assert!(size_of::<Connection>() <= 256);
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.context.connection_closed();
-    }
-}
-
 impl Connection {
-    fn new(context: Rc<Context>, transport: Transport, peer: SocketAddr) -> Self {
-        context.connection_opened();
-        let now_ms = clock::monotonic_ms();
-        let mut timer = Timer::new();
-        let mut local = None;
-        let mut host = 0;
-        if context.site().has_virtual_hosts() {
-            local = transport.local().ok();
-            host = local.map_or(0, |local| context.site().host_of_connection(local));
-        }
-        timer.set(now_ms, context.host(host).timing.header.allowance_ms(0));
-        let mut connection = Self {
-            context,
-            transport,
-            peer,
-            proxy: None,
-            local,
-            host,
-            timer,
-            persistence: Persistence::new(),
-            now_ms,
-            head_since_ms: now_ms,
-            input: Vec::new(),
-            receiver: None,
-            parser: None,
-            pending: None,
-            is_broken: false,
-            log_id: None,
-            names: None,
-        };
-        connection.expect_proxy();
-        connection
-    }
-
-    /// Our end of the connection, asked for once.
-    pub(crate) fn local(&mut self) -> SocketAddr {
-        let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        *self.local.get_or_insert_with(|| self.transport.local().unwrap_or(unknown))
-    }
-
-    /// What there is to log of a request that nobody answered.
-    pub(crate) fn logged(&self) -> LogDetails {
-        let lookups = self.host().sections.base.core.hostname_lookups();
-        LogDetails { host: self.host, lookups, ..LogDetails::default() }
-    }
-
-    /// Its place among the hosts of the site.
-    pub(crate) fn host_index(&self) -> usize {
-        self.host
-    }
-
-    /// The host that the present request is for.
-    pub(crate) fn host(&self) -> &Host {
-        self.context.host(self.host)
-    }
-
-    pub(crate) fn keep_alive_timeout_s(&self) -> u64 {
-        self.host().timing.keep_alive_timeout_ms / 1000
-    }
-
-    /// Find out which host a request is for (vhost.c, update_vhost_from_headers).
-    fn choose_host(&mut self, framing: &Framing<'_>) {
-        if !self.context.site().has_virtual_hosts() {
-            return;
-        }
-        if let (Some(asked), Some(name)) = (framing.host, self.host().name())
-            && self.host().owns_name
-            && asked.name.eq_ignore_ascii_case(name.as_bytes())
-        {
-            return;
-        }
-        let local = self.local();
-        self.host = self.context.site().host_of_request(local, framing);
-    }
-
-    pub(crate) fn keep_pending(&mut self, bytes: &[u8]) {
-        self.pending =
-            Some(Box::new(PendingOutput { bytes: bytes.to_vec(), file: None, late: None }));
-    }
-
     async fn run(&mut self) {
         let mut in_a_row = 0;
         loop {

@@ -1,19 +1,11 @@
 //! A connection that begins with a header of the PROXY protocol: what the header changes, and what
 //! is logged of it. Which connections do is `proxy_protocol.rs`; its bytes are read by `http1`.
 
-use super::Connection;
+use super::state::{Connection, Proxy};
 use crate::failure::Failure;
 use http1::proxy_protocol::{Fault, LINE_BYTES_MAX, Parsed, SHORTEST_BYTES, parse};
 use logging::level::Level;
 use std::net::SocketAddr;
-
-/// What is kept of a connection that a proxy made.
-pub(crate) struct Proxy {
-    /// The proxy itself.
-    address: SocketAddr,
-    /// The header has not come yet.
-    is_header_due: bool,
-}
 
 impl Connection {
     /// Before the first byte: whether there has to be a header.

@@ -1,9 +1,9 @@
 //! Saying no before there is a request, and ending the connection.
 
-use super::Connection;
 use super::answer::{Kind, Written, take_head, write_head};
 use super::delimiter::Delimiter;
 use super::log::LoggedRequest;
+use super::state::Connection;
 use crate::accounting;
 use crate::error_document;
 use crate::exchange::{ExchangeResult, LogDetails, refused};

@@ -1,6 +1,6 @@
 //! The request slot of a request on a connection.
 
-use super::Connection;
+use super::state::Connection;
 use crate::held::Held;
 use crate::received_request::ReceivedRequest;
 use crate::slots::{Slot, asks_for_status};

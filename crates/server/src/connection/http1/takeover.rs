@@ -1,7 +1,7 @@
 //! A request after which the connection speaks another protocol: 101, or a 2xx to CONNECT.
 
-use super::Connection;
 use super::answer::{Written, write_head};
+use super::state::Connection;
 use crate::exchange::LogDetails;
 use crate::held::Held;
 use crate::received_request::ReceivedRequest;

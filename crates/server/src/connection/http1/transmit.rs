@@ -1,14 +1,14 @@
 //! Sending a response to a peer that may read slowly: partial writes, bounded turns of sendfile,
 //! and a limit on how long nothing may move.
 
-use super::Connection;
 use super::delimiter::Delimiter;
 use super::outbox::Outbox;
+use super::pending::PendingOutput;
+use super::state::Connection;
 use crate::accounting::{self, TimeSpent};
 use crate::held::Held;
 use crate::representation::{Representation, load_cold};
 use crate::response::{Body, Piece, Source};
-use crate::slots::Place;
 use runtime::clock;
 use scoreboard::Cause;
 use std::future::poll_fn;
@@ -28,31 +28,6 @@ const COPY_BYTES: u64 = 64 * 1024;
 
 /// File content up to this size is read and sent together with what is sent before it.
 const TOGETHER_BYTES: u64 = 16 * 1024;
-
-/// What a fast response has left over.
-pub(crate) struct PendingOutput {
-    pub(crate) bytes: Vec<u8>,
-    /// File, position, and bytes left of it.
-    pub(crate) file: Option<(Rc<Representation>, u64, u64)>,
-    /// Of the request that waits for it; `None` where it may be several, which are counted.
-    pub(crate) late: Option<Late>,
-}
-
-impl PendingOutput {
-    pub(crate) fn len(&self) -> u64 {
-        self.bytes.len() as u64 + self.file.as_ref().map_or(0, |file| file.2)
-    }
-}
-
-/// A request of the fast path whose client is slow to take the answer: it is counted with what was
-/// sent, when that is known.
-pub(crate) struct Late {
-    pub(crate) place: Place,
-    /// What was sent at once.
-    pub(crate) bytes: u64,
-    /// Where times are measured.
-    pub(crate) spent: Option<Rc<TimeSpent>>,
-}
 
 /// How much of a response the socket has taken.
 #[derive(Default)]

@@ -1,0 +1,121 @@
+//! The body of a request as far as it has been read: what is still wanted, and its decoding. The
+//! reading itself is in `body.rs`.
+
+use crate::pace::{Pace, Waited};
+use crate::request_body::RequestBody;
+use http1::BodyDecoder;
+use message::{BodyLength, Framing, Refusal};
+use std::rc::Rc;
+
+/// What a handler is given at once, roughly.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// The body of the present request, as far as it has been read.
+pub(crate) struct BodyReceiver {
+    pub(super) incoming: Rc<RequestBody>,
+    length: BodyLength,
+    /// Made when it is known how long the body may be.
+    decoder: Option<BodyDecoder>,
+    /// The client waits for the word to send.
+    pub(super) expects_continue: bool,
+    /// How long it may take, once a byte of it was waited for.
+    pub(super) pace: Option<Pace>,
+    /// When the last byte came, on the coarse monotonic clock.
+    pub(super) silent_since_ms: u64,
+    /// Of a body that was handed on before its end: how long the client was waited for since.
+    pub(super) waited_for_rest: Waited,
+    /// Bytes that belong to it, framing included.
+    pub(super) used: u64,
+}
+
+/// What came of an attempt to read on.
+pub(crate) enum Received {
+    /// There is something new to look at.
+    More,
+    /// Nobody wants more, or there is none.
+    Idle,
+    /// Nothing has come yet.
+    Waiting,
+    /// The client is gone.
+    Gone,
+}
+
+impl BodyReceiver {
+    /// The body that `framing` announces. It is not looked at before somebody wants it.
+    pub(crate) fn new(framing: &Framing<'_>, incoming: Rc<RequestBody>) -> Self {
+        Self {
+            incoming,
+            length: framing.body,
+            decoder: None,
+            expects_continue: framing.expect_continue,
+            pace: None,
+            silent_since_ms: 0,
+            waited_for_rest: Waited::default(),
+            used: 0,
+        }
+    }
+
+    /// Whether a handler has wanted it.
+    pub(crate) fn was_wanted(&self) -> bool {
+        self.incoming.limit().is_some()
+    }
+
+    /// Whether all of it has come, and in order.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.incoming.is_complete()
+    }
+
+    /// The client is waited for: give the slot back, if nothing is done with the body before all
+    /// of it is there.
+    pub(crate) fn give_slot_back(&self) {
+        self.incoming.give_slot_back();
+    }
+
+    /// Whether the client waits for the word to send, which has not been said.
+    pub(crate) fn is_asked_for_later(&self) -> bool {
+        self.expects_continue
+    }
+
+    /// The response comes before the word to send: it will not be said any more.
+    pub(crate) fn stop_asking(&mut self) {
+        if std::mem::take(&mut self.expects_continue) {
+            let why = "the response came before the body was asked for";
+            self.incoming.finish(Err(Refusal::bad_request(why)));
+        }
+    }
+
+    /// Bytes still to come, if the head has told.
+    pub(crate) fn bytes_left(&self) -> Option<u64> {
+        match (&self.decoder, self.length) {
+            (Some(decoder), _) => decoder.bytes_left(),
+            (None, BodyLength::Length(length)) => Some(length),
+            (None, BodyLength::None) => Some(0),
+            (None, BodyLength::Unknown) => None,
+        }
+    }
+
+    /// Take from `input` what is wanted; the result is how much was used of it.
+    pub(super) fn decode(&mut self, input: &[u8]) -> usize {
+        let limit = self.incoming.limit().unwrap_or(0);
+        let length = self.length;
+        let decoder = self.decoder.get_or_insert_with(|| BodyDecoder::new(length, limit));
+        let mut used = 0;
+        while used < input.len().min(PIECE_BYTES) {
+            match decoder.decode(&input[used..]) {
+                Ok(step) => {
+                    self.incoming.fill(&input[used..][step.data]);
+                    used += step.used;
+                    if step.done {
+                        self.incoming.finish(Ok(()));
+                        break;
+                    }
+                }
+                Err(refusal) => {
+                    self.incoming.finish(Err(refusal));
+                    break;
+                }
+            }
+        }
+        used
+    }
+}
