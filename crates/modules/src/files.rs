@@ -9,7 +9,7 @@ use server::handler::{self, Handler};
 use server::module::{Hooks, Module};
 use server::phase::{self, Hook, Stop};
 use server::representation::{self, Origin, Representation};
-use server::request_context::RequestContext;
+use server::request_context::{Because, RequestContext};
 use server::response::Response;
 use server::site::core::PathInfo;
 use server::waiting::{NowOrLater, Waiting};
@@ -134,7 +134,7 @@ impl Handler for Described {
 pub(crate) fn check_method(request: &RequestContext<'_>) -> Result<(), Failure> {
     if request.method != Some(Method::Options) {
         // Unmarked: it decides nothing but the text about a method that is refused.
-        method_for_file(&request.unmarked().received, request.method)?;
+        method_for_file(&request.unmarked(Because::NotInAnswer).received, request.method)?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use server::fields;
 use server::module::{Hooks, Module};
 use server::phase::{Hook, Seen, Stop};
 use server::proxy_protocol::ProxyProtocol;
-use server::request_context::RequestContext;
+use server::request_context::{Because, RequestContext};
 use server::site::builder::Builder;
 use server::site::settings::{HostKey, either};
 use server::site::store::Merge;
@@ -209,7 +209,7 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
 pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     // Unmarked: without the field the rules do nothing, and those who send it are given no shared
     // answer (`is_plain`). What a proxy said before HTTP is about the connection, and in no answer.
-    let client = request.unmarked().clone();
+    let client = request.unmarked(Because::AskedOfEach).clone();
     let received = client.received.clone();
     if received.proxy.is_some() {
         // What the proxy said before HTTP comes first.

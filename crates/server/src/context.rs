@@ -8,7 +8,7 @@ use crate::failure::{Details, Failure};
 use crate::going_on::GoingOn;
 use crate::question::Known;
 use crate::representation::http_date;
-use crate::request_context::RequestContext;
+use crate::request_context::{Because, RequestContext};
 use crate::script_cache::ScriptCache;
 use crate::server::Server;
 use crate::site::Site;
@@ -442,8 +442,7 @@ impl Context {
             return;
         }
         let Some(text) = self.text_of(failure, host.index) else { return };
-        // Unmarked: logs are not the answer.
-        let client = request.unmarked();
+        let client = request.unmarked(Because::NotInAnswer);
         let received = &client.received;
         let client_ip = client.ip.unwrap_or(received.client.ip());
         let message = Message {

@@ -9,7 +9,7 @@ use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Stop};
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
-use crate::request_context::{Original, Purpose, RequestContext};
+use crate::request_context::{Because, Original, Purpose, RequestContext};
 use crate::response::Response;
 use crate::script_cache::CachedScript;
 use crate::sharing::{self, Kept};
@@ -158,7 +158,8 @@ async fn conclude(
     }
     let limits = request.settings.core.range_limits();
     // Unmarked: a part is no whole response, and conditions and ranges are asked anew of each.
-    let mut response = byterange::apply(&request.unmarked().received, &limits, response);
+    let mut response =
+        byterange::apply(&request.unmarked(Because::AskedOfEach).received, &limits, response);
     // As in httpd the time that `Expires` and conditions are reckoned from (http_filters.c,
     // basic_http_header).
     let start_s = received.start_us.div_euclid(1_000_000);
@@ -206,7 +207,7 @@ struct Ran {
 async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Stop> {
     names::prepare(request).await?;
     // Unmarked: of a request that is given a shared answer the same was asked and checked.
-    let received = request.unmarked().received.clone();
+    let received = request.unmarked(Because::AskedOfEach).received.clone();
     let framing = received.framing().map_err(Failure::from)?;
     check_host(request)?;
     take_host_of_target(request, &framing.target);
@@ -399,15 +400,14 @@ fn logged(
     handler: Option<&'static str>,
 ) -> LogDetails {
     let phases = &request.site().phases;
-    // Unmarked: the answer is there, and whoever shares it has a log line of its own.
-    let last = &request.unmarked().received;
+    let last = &request.unmarked(Because::NotInAnswer).received;
     LogDetails {
         host: request.host.index,
         method: request.method,
         filename: request.logged_filename(),
         handler: handler_name(&request, handler),
         is_file: handler == Some(handler::FILE),
-        client: request.unmarked().ip,
+        client: request.unmarked(Because::NotInAnswer).ip,
         lookups: request.settings.core.hostname_lookups(),
         is_canonical: request.settings.core.use_canonical_name() == UseCanonicalName::On,
         tracks_first_byte: phases.tracks_first_byte.iter().any(|tracks| tracks(&request.settings)),
@@ -425,7 +425,7 @@ fn logged(
 /// `StrictHostCheck`: a request for a name that nobody has (vhost.c, ap_update_vhost_from_headers).
 fn check_host(request: &RequestContext<'_>) -> Result<(), Failure> {
     // Unmarked: the host of each request that would be given the answer is checked as well.
-    let name = request.unmarked().received.host_name();
+    let name = request.unmarked(Because::AskedOfEach).received.host_name();
     let Some(name) = name.filter(|_| request.host.strict_host_check) else { return Ok(()) };
     if request.host.answers_to(name) {
         return Ok(());

@@ -7,7 +7,7 @@ use crate::handler::{self, Handler};
 use crate::phase::Stop;
 use crate::received_request::ReceivedRequest;
 use crate::representation::{Representation, parse_http_date};
-use crate::request_context::RequestContext;
+use crate::request_context::{Because, RequestContext};
 use crate::response::{Body, Field, Piece, Response};
 use crate::waiting::{NowOrLater, Waiting};
 use message::condition::{Conditions, Outcome, Validators, evaluate};
@@ -36,7 +36,7 @@ impl Handler for Representation {
         let conditions = conditions(request);
         // Unmarked, here and below: no answer but a whole file is shared, and method and conditions
         // of those that it may be given to are looked at again.
-        let received = &request.unmarked().received;
+        let received = &request.unmarked(Because::AskedOfEach).received;
         let response = respond(received, request.method, &self, &conditions);
         NowOrLater::Now(response.map_err(Stop::from))
     }
@@ -96,7 +96,7 @@ pub fn method_for_file(
 pub fn conditions<'l>(request: &'l RequestContext<'_>) -> Conditions<'l> {
     match request.is_error_document {
         true => Conditions::default(),
-        false => sent_conditions(&request.unmarked().received),
+        false => sent_conditions(&request.unmarked(Because::AskedOfEach).received),
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::context::Context;
 use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
-use crate::request_context::RequestContext;
+use crate::request_context::{Because, RequestContext};
 use crate::site::host::UseCanonicalName;
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -142,7 +142,7 @@ pub(crate) async fn prepare(request: &RequestContext<'_>) -> Result<(), Stop> {
     let core = &request.settings.core;
     let (lookups, canonical) = (core.hostname_lookups(), core.use_canonical_name());
     // Unmarked: whoever looks at a name marks the answer.
-    let received = &request.unmarked().received;
+    let received = &request.unmarked(Because::MarkedBehind).received;
     let names = &received.names;
     if canonical == UseCanonicalName::Dns {
         request.mark_personal();

@@ -3,7 +3,7 @@
 
 use crate::names::End;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::RequestContext;
+use crate::request_context::{Because, RequestContext};
 use crate::site::host::UseCanonicalName;
 
 impl RequestContext<'_> {
@@ -14,7 +14,7 @@ impl RequestContext<'_> {
 
     /// The same for the error log, which is no part of the answer.
     pub(crate) fn server_name_for_log(&self) -> String {
-        self.name_for(&self.unmarked().received)
+        self.name_for(&self.unmarked(Because::NotInAnswer).received)
     }
 
     fn name_for(&self, received: &ReceivedRequest) -> String {

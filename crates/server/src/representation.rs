@@ -4,7 +4,7 @@ use crate::accounting::{self, TimeSpent};
 use crate::content_digest;
 use crate::mapping::Entry;
 use crate::phase::{self, Stop};
-use crate::request_context::RequestContext;
+use crate::request_context::{Because, RequestContext};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::response::Field;
 use crate::site::core::FileEtag;
@@ -94,7 +94,8 @@ impl Representation {
         let Entry { file, status } = entry;
         // Unmarked, here and below: what tells of a file that it is of this second is shared in no
         // other (`is_settled`).
-        let (settings, now_us) = (&request.settings, request.unmarked().received.start_us);
+        let (settings, now_us) =
+            (&request.settings, request.unmarked(Because::OfThisSecond).received.start_us);
         let [(_, content_encoding), (_, content_language)] = codings(request);
         let etag = file_tag(request, &file, &status).await?;
         let content_md5 = match settings.core.content_digest() {
@@ -164,7 +165,7 @@ pub async fn file_tag(
     };
     Ok(match digest {
         Some(digest) => Some([&b"\""[..], &digest, b"\""].concat()),
-        None => make_etag(facts, status, request.unmarked().received.start_us),
+        None => make_etag(facts, status, request.unmarked(Because::OfThisSecond).received.start_us),
     })
 }
 
@@ -185,7 +186,7 @@ pub fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
 /// `Last-Modified` and `ETag` of a folder, of which no digest is made (ap_make_etag_ex: where
 /// nothing but a digest is asked for httpd sends an empty tag, which would match every time).
 pub fn folder_validators(request: &RequestContext<'_>, status: &Status) -> Vec<Field> {
-    let now_us = request.unmarked().received.start_us;
+    let now_us = request.unmarked(Because::OfThisSecond).received.start_us;
     let facts = FileEtag { digest: false, ..request.settings.core.file_etag() };
     let changed_s = status.modified_us().min(now_us).div_euclid(1_000_000);
     let changed = ("Last-Modified".into(), http_date(changed_s).into_bytes());

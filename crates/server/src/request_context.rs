@@ -6,7 +6,7 @@
 
 mod client;
 
-pub use client::Client;
+pub use client::{Because, Client};
 
 use crate::access_log;
 use crate::admit::Authentication;

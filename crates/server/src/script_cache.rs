@@ -13,7 +13,7 @@ use crate::handler::Handler;
 use crate::mapping::Mapping;
 use crate::negotiated::Negotiated;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::RequestContext;
+use crate::request_context::{Because, RequestContext};
 use crate::response::OutputFields;
 use crate::script::template::Template;
 use crate::sharing::Kept;
@@ -162,7 +162,7 @@ impl ScriptCache {
             self.known.clear();
         }
         // Unmarked: the path is what it is found by, and the second that in which it holds.
-        let received = &request.unmarked().received;
+        let received = &request.unmarked(Because::InKey).received;
         let Ok(framing) = received.framing() else { return };
         let asked = Kept::Script.asked(&received.view(), &framing);
         let (Some((_, path)), Some(method)) = (asked, request.method) else { return };

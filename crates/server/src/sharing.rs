@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::names;
 use crate::phase::Seen;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::{Purpose, RequestContext};
+use crate::request_context::{Because, Purpose, RequestContext};
 use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -193,7 +193,7 @@ pub(crate) fn choice_may_be_kept(request: &RequestContext<'_>, asked: &[u8]) -> 
 /// Whether a request like this one would come to the same script, and to the same settings for it.
 fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
     // Unmarked: each request that is given what was kept is asked for the same.
-    let client = request.unmarked();
+    let client = request.unmarked(Because::AskedOfEach);
     let received = &client.received;
     let is_like_others = request.may_be_cached
         && request.common.dependence.access_files.borrow().len() <= ACCESS_FILES_MAX

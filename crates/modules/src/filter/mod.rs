@@ -20,7 +20,7 @@ use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
 use server::module::{Hooks, Module};
 use server::phase::{Content, Hook};
-use server::request_context::{Purpose, RequestContext};
+use server::request_context::{Because, Purpose, RequestContext};
 use server::response::{Notes, Response};
 use server::site::builder::Builder;
 use server::site::settings::{DirectoryKey, either};
@@ -265,7 +265,7 @@ pub(crate) fn codings_of(
 /// where they decide about the coding alone, each coding is kept for those who get it, and where
 /// they decide about more, `codings` says so.
 fn accept_encoding(request: &RequestContext<'_>) -> Option<Vec<u8>> {
-    let view = request.unmarked().received.view();
+    let view = request.unmarked(Because::InKey).received.view();
     let values: Vec<&[u8]> = view.get_all(Known::AcceptEncoding).collect();
     (!values.is_empty()).then(|| values.join(&b", "[..]))
 }

@@ -8,7 +8,7 @@ use pattern::{EXPANSION_MAX_BYTES, Regex, Template};
 use server::failure::Failure;
 use server::fields;
 use server::phase::Stop;
-use server::request_context::RequestContext;
+use server::request_context::{Because, RequestContext};
 use server::response::{Field, Response};
 use server::sharing;
 use server::waiting::{self, Waiting};
@@ -156,7 +156,7 @@ async fn change_request(
     }
     // Unmarked: what the rules change marks the answer, and those for whom they would change
     // something are given no shared one (`is_plain`).
-    let before = fields::of_request(&request.unmarked().received);
+    let before = fields::of_request(&request.unmarked(Because::AskedOfEach).received);
     let list = List::Request(before.clone());
     let mut work = Work { request, response: None, list, may_wait: true };
     let done = work.run(rules, is_early).await;

@@ -18,7 +18,7 @@ use rule::{Rule, Subject};
 use server::Context;
 use server::failure::Failure;
 use server::phase::{Seen, Stop};
-use server::request_context::{Client, Purpose, RequestContext};
+use server::request_context::{Because, Client, Purpose, RequestContext};
 use server::site::host::Host;
 use server::site::settings::{DirectoryKey, HostKey};
 use server::site::store::Merge;
@@ -115,7 +115,7 @@ async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let host = request.host;
     // Unmarked: if the rules come to nothing for this request, a shared answer is given only to
     // those for which they do as well (`is_plain`).
-    let Client { received, ip } = request.unmarked().clone();
+    let Client { received, ip } = request.unmarked(Because::AskedOfEach).clone();
     // A page for a request that was refused is looked up, too.
     let path = received.framing().ok().and_then(|framing| framing.target.path());
     let path = message::path::without_leading_slashes(path.unwrap_or_default());

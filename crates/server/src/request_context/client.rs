@@ -73,12 +73,27 @@ impl RequestContext<'_> {
     }
 }
 
+/// Why an answer stays unmarked although somebody looks at what the client sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// It goes to a log, or to nobody: no answer tells it.
+    NotInAnswer,
+    /// The same is asked of each request before it is given the answer of another one: its host,
+    /// conditions and ranges, or what a module looks at before it calls a request plain.
+    AskedOfEach,
+    /// It is what the answer is found by.
+    InKey,
+    /// It decides only about what is shared in no other second.
+    OfThisSecond,
+    /// Whoever comes to see anything of it marks the answer.
+    MarkedBehind,
+}
+
 /// Accessors that leave the answer as it is, each for a reason.
 impl RequestContext<'_> {
-    /// Who asks and what was sent, without a mark. Whoever calls this says in a comment why the
-    /// answer does not depend on it, or who makes sure that others who are given the answer would
-    /// have got the same.
-    pub fn unmarked(&self) -> &Client {
+    /// Who asks and what was sent, without a mark: the answer does not depend on it, or somebody
+    /// makes sure that others who are given the answer would have got the same.
+    pub fn unmarked(&self, _: Because) -> &Client {
         &self.client
     }
 
