@@ -109,7 +109,7 @@ impl Merge for Settings {
 /// Whether `Satisfy Any` holds for the method of the request.
 fn satisfies_any(request: &RequestContext<'_>) -> bool {
     let lists = SETTINGS.of(&request.settings).lists.as_ref();
-    lists.is_some_and(|lists| lists.any.has(request.method))
+    lists.is_some_and(|lists| lists.any.has(request.method()))
 }
 
 /// Where a line is, the client is looked at.
@@ -122,7 +122,7 @@ pub(crate) fn access<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()>
     let request = &*request;
     let Some(lists) = &SETTINGS.of(&request.settings).lists else { return NowOrLater::Now(Ok(())) };
     // Who is in the first list and not in the second, or not in the first or in the second.
-    let is_allow_deny = lists.allow_deny.has(request.method);
+    let is_allow_deny = lists.allow_deny.has(request.method());
     let (first, second) = match is_allow_deny {
         true => (&lists.allows, &lists.denies),
         false => (&lists.denies, &lists.allows),
@@ -141,7 +141,7 @@ fn denied(request: &RequestContext<'_>) -> Stop {
 
 /// Whether any entry is about this request (find_allowdeny).
 fn find<'l>(request: &'l RequestContext<'_>, entries: &'l [Entry]) -> Waiting<'l, bool> {
-    let meant = entries.iter().filter(|entry| entry.methods.has(request.method));
+    let meant = entries.iter().filter(|entry| entry.methods.has(request.method()));
     let found = waiting::first(meant, |entry| {
         let is_about = |matches| match matches {
             true => ControlFlow::Break(()),

@@ -120,11 +120,11 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         return Ok(None);
     }
     let received = request.received().clone();
-    let method = match request.method {
+    let method = match request.method() {
         Some(method) => Cow::Borrowed(method.as_str()),
         None => String::from_utf8_lossy(received.view().method()),
     };
-    let by_method = settings.script(&method, request.query.is_some());
+    let by_method = settings.script(&method, request.query().is_some());
     if by_method.is_some() && request.redirects > 1 {
         return Ok(None); // the script is not there, and would be asked for again and again
     }
@@ -146,7 +146,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
     }
     let mut url = target.as_bytes().to_vec();
     encode(&request.path, &mut url);
-    if let Some(query) = &request.query {
+    if let Some(query) = request.query() {
         url.push(b'?');
         url.extend_from_slice(query);
     }

@@ -86,7 +86,7 @@ fn allow_methods(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 /// The first of the access checks: what is not allowed here needs no further question.
 pub(crate) fn access(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    if SETTINGS.of(&request.settings).allows(request.method) {
+    if SETTINGS.of(&request.settings).allows(request.method()) {
         return Ok(());
     }
     let method = String::from_utf8_lossy(request.received().view().method());

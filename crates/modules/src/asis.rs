@@ -74,7 +74,7 @@ pub(crate) fn resolve<'l>(
 }
 
 async fn as_it_is(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let is_get = request.method.is_some_and(Method::is_get_or_head);
+    let is_get = request.method().is_some_and(Method::is_get_or_head);
     let name = handler::effective(request)?.map(Cow::into_owned);
     let known = HANDLERS.iter().find(|known| name.as_deref() == Some(**known));
     let Some(name) = known.filter(|_| is_get) else { return Ok(None) };
@@ -92,7 +92,7 @@ async fn as_it_is(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Hand
         .retain(|field| OWN_FIELDS.iter().all(|own| !field.0.eq_ignore_ascii_case(own.as_bytes())));
     if let Some(location) = internal_redirect(&head) {
         let location = location.to_vec();
-        request.method = Some(Method::Get);
+        request.set_method(Method::Get);
         request.output.always.extend(answer::fields(head.lasting));
         return Err(phase::internal(request, &location));
     }

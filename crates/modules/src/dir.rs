@@ -9,7 +9,7 @@ use server::failure::Failure;
 use server::handler;
 use server::module::{Hooks, Module};
 use server::phase::{self, Hook, Stop};
-use server::request_context::RequestContext;
+use server::request_context::{Query, RequestContext};
 use server::site::builder::Builder;
 use server::site::settings::{DirectoryKey, either};
 use server::site::store::Merge;
@@ -152,7 +152,7 @@ pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> 
 async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if !request.path.ends_with(b"/") {
         // Clients such as those with `redirect-carefully` lose the method of other requests.
-        let is_get = request.method.is_some_and(Method::is_get_or_head);
+        let is_get = request.method().is_some_and(Method::is_get_or_head);
         let is_careful = !is_get && request.env.has("redirect-carefully");
         if SETTINGS.of(&request.settings).redirects_to_slash() && !is_careful {
             return Err(
@@ -170,7 +170,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     }
     let mut refused = None;
     for name in SETTINGS.of(&settings).index() {
-        match phase::look_up(request, name.as_bytes(), request.query.clone()).await {
+        match phase::look_up(request, name.as_bytes(), Query::Inherited).await {
             Ok(found) if is_answer(&found) => {
                 if let Some(status) = SETTINGS.of(&settings).index_redirect() {
                     return Err(index_redirect(request, status, &found).into());
@@ -221,7 +221,7 @@ async fn fallback(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let Some(url) = SETTINGS.of(&request.settings).fallback().map(str::to_owned) else {
         return Ok(());
     };
-    let found = phase::look_up(request, url.as_bytes(), request.query.clone()).await?;
+    let found = phase::look_up(request, url.as_bytes(), Query::Inherited).await?;
     if is_answer(&found) {
         request.adopt(found);
     }
@@ -235,7 +235,7 @@ fn slash_location(request: &RequestContext<'_>) -> Vec<u8> {
     let start = request.path.iter().take_while(|byte| **byte == b'/').count();
     message::path::encode(&request.path[start.saturating_sub(1)..], &mut location);
     location.push(b'/');
-    if let Some(query) = &request.query {
+    if let Some(query) = request.query() {
         location.push(b'?');
         location.extend_from_slice(query);
     }

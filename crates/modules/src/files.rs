@@ -37,12 +37,12 @@ fn answer<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option<Rc<dyn 
 /// or a FIFO.
 async fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     check_method(request)?;
-    if request.method == Some(Method::Options)
+    if request.method() == Some(Method::Options)
         && let Some(answer) = options(request)
     {
         return Ok(Some(answer));
     }
-    let is_served = request.method != Some(Method::Options);
+    let is_served = request.method() != Some(Method::Options);
     if is_served && phase::is_regular(request) && !takes_path_info(request) {
         let more = String::from_utf8_lossy(&request.mapping.path_info);
         let text = format!("File does not exist: {}{more}", request.display_path());
@@ -78,7 +78,7 @@ fn takes_path_info(request: &RequestContext<'_>) -> bool {
 
 /// Whether the content of a file that is there would be sent, as far as method and URL go.
 pub(crate) fn would_send(request: &RequestContext<'_>) -> bool {
-    let is_asked = matches!(request.method, Some(Method::Get | Method::Head | Method::Post));
+    let is_asked = matches!(request.method(), Some(Method::Get | Method::Head | Method::Post));
     is_asked && takes_path_info(request)
 }
 
@@ -132,9 +132,9 @@ impl Handler for Described {
 
 /// Refuse what cannot be done with any file before looking what is there.
 pub(crate) fn check_method(request: &RequestContext<'_>) -> Result<(), Failure> {
-    if request.method != Some(Method::Options) {
+    if request.method() != Some(Method::Options) {
         // Unmarked: it decides nothing but the text about a method that is refused.
-        method_for_file(&request.unmarked(Because::NotInAnswer).received, request.method)?;
+        method_for_file(&request.unmarked(Because::NotInAnswer).received, request.method())?;
     }
     Ok(())
 }

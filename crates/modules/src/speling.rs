@@ -295,7 +295,7 @@ fn variants(asked: &Asked<'_>, folder: &[u8], candidates: &[Candidate<'_>]) -> V
 /// Fixup hook, behind all others (mod_speling.c, check_speling).
 pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
     let is_missing = matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
-    let is_get = request.method.is_some_and(message::Method::is_get_or_head);
+    let is_get = request.method().is_some_and(message::Method::is_get_or_head);
     let is_on = SETTINGS.of(&request.settings).is_on();
     if !is_on || !is_missing || !is_get || request.purpose == Purpose::Sub {
         return NowOrLater::Now(Ok(()));
@@ -307,8 +307,11 @@ async fn correct(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let referer = request.field("Referer").map(<[u8]>::to_vec);
     let settings = *SETTINGS.of(&request.settings);
     let Ok(folder) = walk::folder(request).await else { return Ok(()) };
-    let (path, path_info, query) =
-        (request.path.clone(), request.mapping.path_info.clone(), request.query.clone());
+    let (path, path_info, query) = (
+        request.path.clone(),
+        request.mapping.path_info.clone(),
+        request.query().map(<[u8]>::to_vec),
+    );
     let wrong = request.file_name().to_vec();
     let asked = Asked {
         path: &path,

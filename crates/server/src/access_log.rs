@@ -71,9 +71,9 @@ pub(crate) struct Transaction<'a> {
 /// The request that the client sent, of one that was redirected within the server.
 fn original_part(first: &Original) -> Part<'_> {
     Part {
-        method: first.method.map(|method| method.as_str().as_bytes()),
-        path: Some(&first.path),
-        query: first.query.as_deref(),
+        method: first.asked.method.map(|method| method.as_str().as_bytes()),
+        path: Some(&first.asked.path),
+        query: first.asked.query.as_deref(),
         status: first.status,
         handler: first.handler.map(str::as_bytes),
         filename: some(&first.filename),
@@ -83,14 +83,14 @@ fn original_part(first: &Original) -> Part<'_> {
 
 /// The request that was answered.
 fn last_part<'a>(finished: &Transaction<'a>) -> Part<'a> {
-    let LogDetails { path, filename, user, handler, method, first, .. } = finished.logged;
+    let LogDetails { asked, filename, user, handler, first, .. } = finished.logged;
     Part {
-        method: match (first, method) {
+        method: match (first, asked.method) {
             // An error document is asked for with GET, whatever led to it.
             (Some(_), Some(method)) => Some(method.as_str().as_bytes()),
             _ => finished.method,
         },
-        path: some(path),
+        path: some(&asked.path),
         query: finished.query,
         status: finished.status,
         handler: handler.as_deref().map(str::as_bytes),

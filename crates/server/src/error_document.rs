@@ -40,7 +40,8 @@ pub(crate) fn choose<'a>(
         Some(at) => (value[..at].to_vec(), Some(value[at + 1..].to_vec())),
         None => (value, None),
     };
-    let mut next = request.redirected(path, query, failure.status.code(), Some(Method::Get));
+    let mut next = request.redirected(path, query, failure.status.code());
+    next.set_method(Method::Get);
     next.env.set("REDIRECT_REQUEST_METHOD", request.received().view().method());
     // What the log says is not for everybody: it names files (the note `error-notes`).
     let notes = [failure.remark.as_bytes(), &failure.notes].concat();

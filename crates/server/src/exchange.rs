@@ -9,7 +9,7 @@ use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Stop};
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
-use crate::request_context::{Because, Original, Purpose, RequestContext};
+use crate::request_context::{Because, MethodAndTarget, Original, Purpose, RequestContext};
 use crate::response::Response;
 use crate::script_cache::CachedScript;
 use crate::sharing::{self, Kept};
@@ -51,10 +51,8 @@ pub(crate) struct LogDetails {
     pub(crate) host: usize,
     /// The request, if its fields were changed on the way.
     pub(crate) received: Option<Rc<ReceivedRequest>>,
-    pub(crate) method: Option<Method>,
-    /// The decoded URL path of the request that was finally answered; empty if there was none.
-    pub(crate) path: Vec<u8>,
-    pub(crate) query: Option<Vec<u8>>,
+    /// What was finally answered.
+    pub(crate) asked: MethodAndTarget,
     pub(crate) filename: Vec<u8>,
     pub(crate) handler: Option<Cow<'static, str>>,
     /// Whether the answer is a file as it is.
@@ -120,8 +118,9 @@ pub(crate) async fn refused(
     settings: Option<Arc<Settings>>,
 ) -> ExchangeResult {
     let mut request = Box::new(RequestContext::new(context, host, received.clone()));
-    let LogDetails { path, query, env, notes, user, client, .. } = logged;
-    (request.path, request.query, request.env, request.notes) = (path, query, env, notes);
+    let LogDetails { asked, env, notes, user, client, .. } = logged;
+    request.ask(asked.path, asked.query);
+    (request.env, request.notes) = (env, notes);
     request.authentication.user = user;
     request.set_client(client);
     if let Some(settings) = settings {
@@ -242,7 +241,7 @@ async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Sto
         }
         return Err(bad_path(bad.status(), raw_path).into());
     }
-    if request.method == Some(Method::Trace) {
+    if request.method() == Some(Method::Trace) {
         // Before access is checked, as in httpd (http_core.c, map_to_storage).
         phase::translate(request).await?;
         return trace(request, &received).map(Some).map_err(Stop::from);
@@ -268,7 +267,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut Ran) -> Result<Response
     ran.reusable = None;
     if sharing::choice_may_be_kept(request, &asked) {
         // What is limited to some methods is decided for this one alone; others get what GET gets.
-        if request.method.is_some_and(Method::is_get_or_head) {
+        if request.method().is_some_and(Method::is_get_or_head) {
             ran.reusable = handler.clone().file();
         }
         if handler.may_be_cached() {
@@ -304,7 +303,7 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut Ran) -> 
             }
             Err(Stop::Internal(path, query)) => {
                 let status = failed.as_ref().map_or(200, |failure| failure.status.code());
-                Ok(request.redirected(path, query, status, request.method))
+                Ok(request.redirected(path, query, status))
             }
             Err(Stop::Failure(mut failure)) => {
                 request.context.log_failure(&failure, request);
@@ -395,7 +394,7 @@ fn handler_name(
 }
 
 fn logged(
-    request: Box<RequestContext<'_>>,
+    mut request: Box<RequestContext<'_>>,
     received: &Rc<ReceivedRequest>,
     handler: Option<&'static str>,
 ) -> LogDetails {
@@ -403,7 +402,6 @@ fn logged(
     let last = &request.unmarked(Because::NotInAnswer).received;
     LogDetails {
         host: request.host.index,
-        method: request.method,
         filename: request.logged_filename(),
         handler: handler_name(&request, handler),
         is_file: handler == Some(handler::FILE),
@@ -413,8 +411,7 @@ fn logged(
         tracks_first_byte: phases.tracks_first_byte.iter().any(|tracks| tracks(&request.settings)),
         chosen: Vec::new(),
         received: (!Rc::ptr_eq(last, received)).then(|| last.clone()),
-        path: request.path,
-        query: request.query,
+        asked: request.take_asked(Because::NotInAnswer),
         user: request.authentication.user,
         env: request.env,
         notes: request.notes,

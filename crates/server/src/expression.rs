@@ -6,7 +6,7 @@ use crate::names;
 use crate::phase;
 use crate::question;
 use crate::representation::parse_http_date;
-use crate::request_context::{Purpose, RequestContext};
+use crate::request_context::{Purpose, Query, RequestContext};
 use crate::response::Response;
 use crate::waiting::NowOrLater;
 pub use expr::Mode;
@@ -140,7 +140,7 @@ impl Expression {
 
 /// Whether a URL leads to something.
 async fn is_there(request: &RequestContext<'_>, url: &[u8]) -> bool {
-    phase::look_up(request, url, None).await.is_ok_and(|found| {
+    phase::look_up(request, url, Query::None).await.is_ok_and(|found| {
         found.found.is_ok() || matches!(crate::handler::configured(&found), Ok(Some(_)))
     })
 }
@@ -286,7 +286,7 @@ impl Facts for RequestFacts<'_, '_> {
             Variable::ServerPort => text(request.server_port().to_string()),
             Variable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
             Variable::PathInfo => Some(Cow::Borrowed(&request.mapping.path_info)),
-            Variable::QueryString => request.query.as_deref().map(Cow::Borrowed),
+            Variable::QueryString => request.query().map(Cow::Borrowed),
             Variable::IsSubreq => text((request.purpose == Purpose::Sub).to_string()),
             Variable::DocumentRoot => Some(Cow::Owned(document_root(request))),
             Variable::ContextDocumentRoot => {
@@ -419,7 +419,7 @@ impl Facts for RequestFacts<'_, '_> {
 
 /// What an error document or a look-up asks for is a GET, whatever the client has sent.
 pub(crate) fn method(request: &RequestContext<'_>) -> Cow<'static, [u8]> {
-    match (request.purpose, request.method) {
+    match (request.purpose, request.exact_method()) {
         (Purpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
         (Purpose::Sub | Purpose::Redirected, Some(method)) => {
             Cow::Borrowed(method.as_str().as_bytes())

@@ -37,7 +37,7 @@ impl Handler for Representation {
         // Unmarked, here and below: no answer but a whole file is shared, and method and conditions
         // of those that it may be given to are looked at again.
         let received = &request.unmarked(Because::AskedOfEach).received;
-        let response = respond(received, request.method, &self, &conditions);
+        let response = respond(received, request.method(), &self, &conditions);
         NowOrLater::Now(response.map_err(Stop::from))
     }
 }

@@ -114,7 +114,7 @@ pub(crate) async fn run(
     request: &mut RequestContext<'_>,
 ) -> Result<Response, Stop> {
     let is_script = handler.is_script();
-    if request.method == Some(Method::Options) && !is_script {
+    if request.method() == Some(Method::Options) && !is_script {
         let mut response = handler.options();
         response.set("Allow", request.host.methods());
         return Ok(response);

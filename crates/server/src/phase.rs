@@ -10,7 +10,7 @@ use crate::input_filter::ChooseInput;
 use crate::mapping::Place;
 use crate::metadata::Naming;
 use crate::question;
-use crate::request_context::{Purpose, RequestContext};
+use crate::request_context::{Purpose, Query, RequestContext};
 use crate::response::Response;
 use crate::server::Server;
 use crate::site::host::Host;
@@ -273,7 +273,7 @@ pub async fn resolve(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>
 pub async fn look_up<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
-    query: Option<Vec<u8>>,
+    query: Query,
 ) -> Result<RequestContext<'a>, Stop> {
     let mut sub = sub_request(request, name, query)?;
     process(&mut sub).await?;
@@ -283,7 +283,7 @@ pub async fn look_up<'a>(
 /// Where a URL would lead, whoever may see that, if it is one at all. The thread itself waits for
 /// what has to be waited for (`question::here`).
 pub(crate) fn lead<'a>(request: &RequestContext<'a>, url: &[u8]) -> Option<RequestContext<'a>> {
-    let mut sub = sub_request(request, url, None).ok()?;
+    let mut sub = sub_request(request, url, Query::None).ok()?;
     let _ = question::here(request, process(&mut sub));
     Some(sub)
 }
@@ -292,7 +292,7 @@ pub(crate) fn lead<'a>(request: &RequestContext<'a>, url: &[u8]) -> Option<Reque
 pub fn sub_request<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
-    query: Option<Vec<u8>>,
+    query: Query,
 ) -> Result<RequestContext<'a>, Stop> {
     let mut url = Vec::new();
     if name.first() != Some(&b'/') {
@@ -301,7 +301,7 @@ pub fn sub_request<'a>(
     }
     let mark = name.iter().position(|byte| *byte == b'?');
     url.extend_from_slice(&name[..mark.unwrap_or(name.len())]);
-    let query = match (mark.map(|at| &name[at + 1..]), query) {
+    let query = match (mark.map(|at| &name[at + 1..]), query.of(request)) {
         (Some(own), Some(query)) => Some([own, b"?", &query[..]].concat()),
         (own, query) => own.map(<[u8]>::to_vec).or(query),
     };
@@ -333,7 +333,7 @@ fn check_depth(sub: &RequestContext<'_>) -> Result<(), Stop> {
 pub async fn look_up_beside<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
-    query: Option<Vec<u8>>,
+    query: Query,
 ) -> Result<RequestContext<'a>, Stop> {
     look_up_in_folder(request, name, query, &request.mapping.path_info).await
 }
@@ -342,7 +342,7 @@ pub async fn look_up_beside<'a>(
 pub async fn look_up_file<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
-    query: Option<Vec<u8>>,
+    query: Query,
 ) -> Result<RequestContext<'a>, Stop> {
     look_up_in_folder(request, name, query, b"").await
 }
@@ -350,7 +350,7 @@ pub async fn look_up_file<'a>(
 async fn look_up_in_folder<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
-    query: Option<Vec<u8>>,
+    query: Query,
     path_info: &[u8],
 ) -> Result<RequestContext<'a>, Stop> {
     let folder = |path: &[u8]| {
@@ -362,7 +362,7 @@ async fn look_up_in_folder<'a>(
     let path = [&folder(url), name, path_info].concat();
     let mut below = folder(&request.mapping.place.below);
     below.extend_from_slice(name);
-    let mut sub = request.sub(path, query);
+    let mut sub = request.sub(path, query.of(request));
     sub.mapping.place.below = below;
     look_up_at(request, sub, path_info).await
 }

@@ -108,8 +108,8 @@ pub(crate) fn known(
         return None;
     }
     let response = file_response::from_file(request, &prepared.source).ok()?;
-    let query = request.query().map(<[u8]>::to_vec);
-    let logged = LogDetails { query, ..prepared.logged.clone() };
+    let mut logged = prepared.logged.clone();
+    logged.asked.query = request.query().map(<[u8]>::to_vec);
     Some(ExchangeResult { response, reusable: None, settings: None, logged })
 }
 
@@ -160,9 +160,11 @@ pub(crate) fn remember(
     }
     bytes.shrink_to_fit();
     let shows_fields = host.logs.iter().any(|log| log.format.shows_response_fields());
+    let mut logged = logged.clone();
+    logged.asked.query = None;
     let prepared = Prepared {
         source: source.clone(),
-        logged: LogDetails { query: None, ..logged.clone() },
+        logged,
         fields: if shows_fields { head.fields.into() } else { Box::default() },
         coding: content_coding::choose(codings, accepted),
         codings: codings.as_slice().into(),

@@ -5,8 +5,11 @@
 //! accessors here, which note that the answer is not the same for everybody.
 
 mod client;
+mod target;
 
 pub use client::{Because, Client};
+pub(crate) use target::MethodAndTarget;
+pub use target::Query;
 
 use crate::access_log;
 use crate::admit::Authentication;
@@ -45,14 +48,12 @@ pub enum Purpose {
 /// The request that an internal redirect replaced.
 #[derive(Clone)]
 pub(crate) struct Original {
-    pub(crate) path: Vec<u8>,
-    pub query: Option<Vec<u8>>,
+    pub(crate) asked: MethodAndTarget,
     /// The status that led to the redirect; 200 if none did.
     pub(crate) status: u16,
     pub(crate) filename: Vec<u8>,
     pub handler: Option<&'static str>,
     pub user: Option<Vec<u8>>,
-    pub method: Option<Method>,
     pub(crate) env: Table,
     /// The logs whose `expr=` held for it, by their position in those of the host.
     pub(crate) logs: Vec<usize>,
@@ -76,12 +77,10 @@ pub struct RequestContext<'a> {
     client: Client,
     /// Why there is this request.
     pub purpose: Purpose,
-    /// The method; an error document is asked for with GET.
-    pub method: Option<Method>,
+    method: Option<Method>,
     /// Decoded and normal URL path (`r->uri`).
     pub path: Vec<u8>,
-    /// The query, as it was sent (`r->args`).
-    pub query: Option<Vec<u8>>,
+    query: Option<Vec<u8>>,
     /// Where the URL leads.
     pub mapping: Mapping,
     /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins
@@ -198,16 +197,10 @@ impl<'a> RequestContext<'a> {
 
     /// The request for `path` that takes the place of this one (ap_internal_redirect). Variables
     /// of this one are `REDIRECT_` variables of that, which has no notes yet.
-    pub(crate) fn redirected(
-        &self,
-        path: Vec<u8>,
-        query: Option<Vec<u8>>,
-        status: u16,
-        method: Option<Method>,
-    ) -> Self {
+    pub(crate) fn redirected(&self, path: Vec<u8>, query: Option<Vec<u8>>, status: u16) -> Self {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
         next.purpose = Purpose::Redirected;
-        next.method = method;
+        next.method = self.method;
         (next.path, next.query) = (path, query);
         for (name, value) in self.env.iter() {
             next.env.set(&format!("REDIRECT_{name}"), value);
@@ -232,13 +225,11 @@ impl<'a> RequestContext<'a> {
         next.is_error_document = self.is_error_document || status != 200;
         next.original = self.original.clone().or_else(|| {
             Some(Rc::new(Original {
-                path: self.path.clone(),
-                query: self.query.clone(),
+                asked: self.asked(Because::NotInAnswer),
                 status,
                 filename: self.logged_filename(),
                 handler: None,
                 user: self.authentication.user.clone(),
-                method: self.method,
                 env: self.env.clone(),
                 logs: access_log::chosen_before(self, status),
             }))

@@ -165,7 +165,10 @@ impl ScriptCache {
         let received = &request.unmarked(Because::InKey).received;
         let Ok(framing) = received.framing() else { return };
         let asked = Kept::Script.asked(&received.view(), &framing);
-        let (Some((_, path)), Some(method)) = (asked, request.method) else { return };
+        let (Some((_, path)), Some(method)) = (asked, request.unmarked_method(Because::InKey))
+        else {
+            return;
+        };
         // What began in another second may have seen what is there no more.
         let is_of_now = received.start_us.div_euclid(1_000_000) == now_s;
         if !is_of_now || self.make_key(request.host, (method, path)).is_none() {

@@ -7,6 +7,14 @@
 //! ([`Dependence`]), so that it is kept for nobody unless somebody has made sure. And when another
 //! request comes: does it ask in the same way ([`Kept::asked`]), and would no module treat it
 //! otherwise ([`Kept::is_for`])?
+//!
+//! Why nothing of a request can be read past these two: host and path are what an answer is found
+//! by. GET and HEAD share one, and [`RequestContext::method`] does not tell them apart; whatever
+//! does, the query, the fields and the address of the client are private and have accessors that
+//! mark. Variables and notes (`env`, `notes`) may be read by anybody: they say nothing but what a
+//! hook has set, and a hook that sets something that it learned of the client was marked by
+//! learning it. What is kept of a script has the variables of its look-up only if that was not
+//! marked. The other fields of a request are made of these, or mark where they are made.
 
 use crate::context::Context;
 use crate::names;
@@ -199,7 +207,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
         && request.common.dependence.access_files.borrow().len() <= ACCESS_FILES_MAX
         && request.purpose == Purpose::Main
         && request.mapping.path_info.is_empty()
-        && request.query.as_deref() == received.query()
+        && request.unmarked_query(Because::AskedOfEach) == received.query()
         && request.backend.is_none()
         && request.authentication.is_unknown()
         && (client.ip.is_none() && !request.is_momentary())

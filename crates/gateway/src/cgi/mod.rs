@@ -393,7 +393,7 @@ pub(crate) fn redirected(request: &mut RequestContext<'_>, redirect: Redirect<'_
     if fields.get_name(b"Content-Length").is_some() {
         request.set_fields(&others);
     }
-    request.method = Some(Method::Get);
+    request.set_method(Method::Get);
     phase::internal(request, path)
 }
 
@@ -407,7 +407,7 @@ fn order(request: &mut RequestContext<'_>, body: &RequestBody) -> Command {
     request.env = env;
     let path = request.mapping.place.path();
     let folder = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let words = arguments::words(request.query.as_deref());
+    let words = arguments::words(request.query());
     let arguments = [path.clone()].into_iter().chain(words).filter_map(|it| CString::new(it).ok());
     Command {
         identity: suexec::identity(request),

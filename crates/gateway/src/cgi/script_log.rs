@@ -55,8 +55,8 @@ fn text(request: &RequestContext<'_>, entry: &Entry<'_>) -> Vec<u8> {
             (status, request.mapping.place.path())
         }
     };
-    let (mark, query) = match &request.query {
-        Some(query) => (&b"?"[..], &query[..]),
+    let (mark, query) = match request.query() {
+        Some(query) => (&b"?"[..], query),
         None => (&b""[..], &b""[..]),
     };
     let time = time();
@@ -68,7 +68,7 @@ fn text(request: &RequestContext<'_>, entry: &Entry<'_>) -> Vec<u8> {
         Entry::Script { body, output, said, .. } => {
             put(&[b"%request\n"]);
             view.fields().for_each(|(name, value)| put(&[name, b": ", value, b"\n"]));
-            let has_body = matches!(request.method, Some(Method::Post | Method::Put));
+            let has_body = matches!(request.method(), Some(Method::Post | Method::Put));
             if has_body && !body.is_empty() {
                 put(&[b"\n", body, b"\n"]);
             }

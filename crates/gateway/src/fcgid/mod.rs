@@ -99,7 +99,7 @@ async fn respond(request: &mut RequestContext<'_>) -> Result<Response, Stop> {
     let terms = HOST_SETTINGS.of(&request.host.modules).terms(&program);
     // To ask again does no harm, and nothing of the request is lost.
     let is_safe = matches!(body, RequestBody::None)
-        && matches!(request.method, Some(Method::Get | Method::Head | Method::Options));
+        && matches!(request.method(), Some(Method::Get | Method::Head | Method::Options));
     let mut attempts = if is_safe { 2 } else { 1 };
     loop {
         attempts -= 1;

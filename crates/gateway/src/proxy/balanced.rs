@@ -247,7 +247,7 @@ impl Group {
     fn session(&self, request: &RequestContext<'_>) -> Option<Session> {
         let rules = &self.balancer.rules;
         let (cookie, parameter) = rules.sticky.as_ref()?;
-        let query = request.query.as_deref().unwrap_or_default();
+        let query = request.query().unwrap_or_default();
         let url = [&self.path[..], b"?", query].concat();
         let url = String::from_utf8_lossy(&url);
         let in_url = in_url(&url, parameter, rules.ends_at_semicolon);

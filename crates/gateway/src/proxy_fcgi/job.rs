@@ -90,7 +90,7 @@ impl Work {
         };
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)
-            && matches!(request.method, Some(Method::Get | Method::Head | Method::Options));
+            && matches!(request.method(), Some(Method::Get | Method::Head | Method::Options));
         let length = match (&body, request.body()) {
             (Body::Spooled(spool), _) => spool.length(),
             (_, BodyLength::Length(length)) => length,

@@ -142,7 +142,7 @@ fn location(
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "alias", text);
         return Err(failure.id(id).at_error().into());
     }
-    if let Some(query) = &request.query
+    if let Some(query) = request.query()
         && !location.contains(&b'?')
     {
         location.push(b'?');

@@ -166,7 +166,7 @@ impl Provider {
             Self::Env(names) => {
                 Verdict::granted(names.iter().any(|name| request.env.get(name).is_some()))
             }
-            Self::Method(methods) => Verdict::granted(methods.has(request.method)),
+            Self::Method(methods) => Verdict::granted(methods.has(request.method())),
             Self::Expr { expression, asks_for_user } => {
                 return check_expression(request, expression, *asks_for_user);
             }

@@ -133,7 +133,7 @@ impl Rule {
         request: &'l RequestContext<'_>,
         parent: Logic,
     ) -> Waiting<'l, Verdict> {
-        if !self.methods.has(request.method) {
+        if !self.methods.has(request.method()) {
             let verdict = match parent {
                 Logic::And => Verdict::Granted,
                 Logic::Or => Verdict::Neutral,

@@ -6,7 +6,7 @@ use logging::level::Level;
 use message::Status;
 use server::failure::Failure;
 use server::phase::{self, Stop};
-use server::request_context::RequestContext;
+use server::request_context::{Query, RequestContext};
 use server::response::Field;
 use server::{fields, representation};
 use std::fs::File;
@@ -104,7 +104,7 @@ async fn look_up(
     asking: &[Field],
     name: &str,
 ) -> Result<Option<Insertable>, Stop> {
-    let mut found = phase::sub_request(request, name.as_bytes(), request.query.clone())?;
+    let mut found = phase::sub_request(request, name.as_bytes(), Query::Inherited)?;
     found.set_fields(asking);
     phase::process(&mut found).await?;
     let content_type = representation::content_type(&found).unwrap_or_default();

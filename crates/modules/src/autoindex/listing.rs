@@ -111,7 +111,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
     if handler::configured(request)?.is_some_and(|name| name != "httpd/unix-directory") {
         return Ok(None);
     }
-    if !request.method.is_some_and(Method::is_get_or_head) {
+    if !request.method().is_some_and(Method::is_get_or_head) {
         return Ok(None);
     }
     if !request.settings.core.lists_directories() {
@@ -177,7 +177,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
         folder,
         inserts,
         uri: request.path.clone(),
-        query: request.query.clone(),
+        query: request.query().map(<[u8]>::to_vec),
         directory,
         signature: error_document::signature(request, ""),
     };

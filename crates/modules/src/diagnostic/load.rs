@@ -60,12 +60,12 @@ impl Handler for Load {
 impl Load {
     /// Take as long as the query says, and say so.
     async fn answer(self: Rc<Self>, request: &RequestContext<'_>) -> Result<Response, Failure> {
-        if !request.method.is_some_and(Method::is_get_or_head) {
+        if !request.method().is_some_and(Method::is_get_or_head) {
             let text = format!("{} answers GET and HEAD only", self.name());
             let failure = Failure::new(Status::METHOD_NOT_ALLOWED, "trivet", text);
             return Err(failure.field("Allow", "GET,HEAD"));
         }
-        let query = request.query.as_deref().unwrap_or_default();
+        let query = request.query().unwrap_or_default();
         let (ms, kb) =
             match duration_ms(query, self.max_ms()).and_then(|ms| Ok((ms, self.kb(query)?))) {
                 Ok(numbers) => numbers,

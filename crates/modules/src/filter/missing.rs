@@ -39,7 +39,7 @@ pub(crate) fn warn(call: &Call<'_>, names: &str) {
 /// Whether there is content that the filter would have seen: a file that is sent or run, or what an
 /// application answers.
 fn has_content(request: &RequestContext<'_>) -> Result<bool, Stop> {
-    if matches!(request.method, None | Some(Method::Options | Method::Trace)) {
+    if matches!(request.method(), None | Some(Method::Options | Method::Trace)) {
         return Ok(false);
     }
     if request.backend.is_some() || files::would_send(request) && phase::is_regular(request) {

@@ -69,7 +69,7 @@ pub(crate) fn finish(
 
 /// No filter is inserted for the answers to TRACE and to `OPTIONS *`, which no handler gives.
 fn has_filters(request: &RequestContext<'_>) -> bool {
-    request.method != Some(Method::Trace) && !request.is_for_server()
+    request.method() != Some(Method::Trace) && !request.is_for_server()
 }
 
 /// The filter FIXUP_HEADERS_ERR. An error page forgets what the handler has set; what was there

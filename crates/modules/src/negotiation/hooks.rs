@@ -18,7 +18,7 @@ use server::file_response;
 use server::handler::{self, Handler, Made};
 use server::phase::{self, Stop};
 use server::representation::{self, Origin, Representation};
-use server::request_context::RequestContext;
+use server::request_context::{Query, RequestContext};
 use server::response::{Body, Piece, Response};
 use server::site::lexical;
 use server::site::settings::Settings;
@@ -46,16 +46,14 @@ async fn negotiate(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let Some(Found { variants, files, by_name }) = find(request, &base).await? else {
         return Ok(());
     };
-    let prefers_scripts = request.method.is_none_or(|method| !method.is_get_or_head())
-        || request.query.is_some()
+    let prefers_scripts = request.method().is_none_or(|method| !method.is_get_or_head())
+        || request.query().is_some()
         || !request.mapping.path_info.is_empty();
     let contest = Contest { variants: &variants, prefers_scripts, files, by_name };
     let chosen = contest.run(request).await?;
     let sub = match chosen.sub {
         Some(sub) => *sub,
-        None => {
-            by_name.look_up(request, &variants[chosen.index].name, request.query.clone()).await?
-        }
+        None => by_name.look_up(request, &variants[chosen.index].name, Query::Inherited).await?,
     };
     request.adopt(sub);
     Ok(())
@@ -75,7 +73,7 @@ impl ByName {
         self,
         request: &RequestContext<'a>,
         name: &[u8],
-        query: Option<Vec<u8>>,
+        query: Query,
     ) -> Result<RequestContext<'a>, Stop> {
         match self {
             Self::Beside => phase::look_up_beside(request, name, query).await,
@@ -108,7 +106,7 @@ async fn find(request: &mut RequestContext<'_>, base: &[u8]) -> Result<Option<Fo
         variant::Found::Nothing => None,
         variant::Found::NoneFits => return Err(none_fits(request).into()),
         variant::Found::Map(name) => {
-            let map = phase::look_up_beside(request, &name, None).await?;
+            let map = phase::look_up_beside(request, &name, Query::None).await?;
             request.negotiated.list_tag = map_tag(&map).await?;
             let variants = variants_of(&map).await?;
             let by_name = ByName::InMap;
@@ -156,7 +154,7 @@ impl Gathered {
 
 /// Look at a name as a request of its own would.
 async fn gather(request: &RequestContext<'_>, name: Vec<u8>) -> Gathered {
-    let Ok(sub) = phase::look_up_beside(request, &name, None).await else {
+    let Ok(sub) = phase::look_up_beside(request, &name, Query::None).await else {
         let settings = request.settings.clone();
         return Gathered { name, settings, handler: None, length: 0, is_servable: false };
     };
@@ -170,7 +168,7 @@ async fn gather(request: &RequestContext<'_>, name: Vec<u8>) -> Gathered {
 async fn look_up<'a>(
     request: &RequestContext<'a>,
     name: &[u8],
-    query: Option<Vec<u8>>,
+    query: Query,
 ) -> Result<RequestContext<'a>, Stop> {
     if !name.contains(&b'/') {
         return phase::look_up_file(request, name, query).await;
@@ -256,7 +254,7 @@ impl Contest<'_> {
         index: usize,
     ) -> Result<RequestContext<'a>, Stop> {
         let name = &self.variants[index].name;
-        let mut sub = self.by_name.look_up(request, name, request.query.clone()).await?;
+        let mut sub = self.by_name.look_up(request, name, Query::Inherited).await?;
         let has =
             |name: &str| sub.output.always.iter().any(|field| field.0.eq_ignore_ascii_case(name));
         if has("TCN") || handler::configured(&sub)?.as_deref() == Some(MAP_HANDLER) {
@@ -279,7 +277,7 @@ fn choose(request: &RequestContext<'_>, variants: &[Variant], prefers_scripts: b
     let accept = ["Accept", "Accept-Language", "Accept-Charset", "Accept-Encoding"].map(field);
     let [negotiate, user_agent] = ["Negotiate", "User-Agent"].map(field);
     let asked = choose::Request {
-        is_get: request.method.is_some_and(Method::is_get_or_head),
+        is_get: request.method().is_some_and(Method::is_get_or_head),
         has_path_info: !request.mapping.path_info.is_empty(),
         prefers_scripts,
         accept: accept[0].as_deref(),
@@ -337,7 +335,7 @@ async fn variants_of(map: &RequestContext<'_>) -> Result<Vec<Variant>, Stop> {
     for variant in &mut variants {
         if variant.length.is_none()
             && variant.body.is_none()
-            && let Ok(found) = look_up(map, &variant.name, None).await
+            && let Ok(found) = look_up(map, &variant.name, Query::None).await
         {
             variant.length = found.found.as_ref().ok().map(|entry| entry.status.size);
         }
@@ -411,7 +409,7 @@ async fn answer_map(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Ha
     if chosen.body.is_some() {
         return text_of(request, chosen).await.map(Some);
     }
-    let (folder, query) = (folder_url(request), request.query.as_deref());
+    let (folder, query) = (folder_url(request), request.query());
     let target = response::map_target(folder, chosen, &request.mapping.path_info, query);
     Err(phase::internal(request, &target))
 }
@@ -421,7 +419,7 @@ async fn text_of(
     request: &mut RequestContext<'_>,
     chosen: &Variant,
 ) -> Result<Rc<dyn Handler>, Stop> {
-    let method = file_response::method_for_file(request.received(), request.method)?;
+    let method = file_response::method_for_file(request.received(), request.method())?;
     let utf8 = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
     if let Some(content_type) = response::content_type(chosen) {
         request.negotiated.content_type = Some(utf8(&content_type));

@@ -1,6 +1,8 @@
 //! A module for tests of connections: files, and below `/diagnostic` a handler that sends back what
-//! it is sent: the body of the request, or with `?upgrade` what comes after it.
+//! it is sent: the body of the request, or with `?upgrade` what comes after it. The responses for
+//! some names tell what the client has sent.
 
+use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::module::{Hooks, Module};
 use crate::phase::{self, Decision, Hook, Stop};
@@ -21,11 +23,34 @@ pub(super) static MODULE: Module = Module::new(
     "mod_test.c",
     &[],
     Hooks {
+        read: Some(Hook::Now(read)),
         grant: Some(Hook::Now(|_| Ok(Decision::Accepted))),
+        finish: Some(finish),
         resolve: Some(Hook::Waits(resolve)),
         ..Hooks::NONE
     },
 );
+
+/// What a variable is set to is told by a field of the request.
+fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    if request.path == b"/http1/mod.rs" {
+        let value = request.field("X-Ask").unwrap_or_default().to_vec();
+        request.env.set("ASKED", value);
+    }
+    Ok(())
+}
+
+fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(), Failure> {
+    let said = match request.path.as_slice() {
+        b"/mod.rs" => format!("{:?}", request.method()).into_bytes(),
+        b"/tests.rs" => request.query().unwrap_or_default().to_vec(),
+        b"/toy_tests.rs" => format!("{:?}", request.exact_method()).into_bytes(),
+        b"/http1/mod.rs" => request.env.get("ASKED").unwrap_or_default().to_vec(),
+        _ => return Ok(()),
+    };
+    response.set("X-Said", said);
+    Ok(())
+}
 
 fn resolve<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
     match request.path.starts_with(b"/diagnostic") {
@@ -55,7 +80,7 @@ impl Handler for Echo {
     fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
         NowOrLater::later(async {
             let mut response = Response::new(Status::OK);
-            if request.query.as_deref() == Some(b"upgrade") {
+            if request.query() == Some(b"upgrade") {
                 response.status = Status::SWITCHING_PROTOCOLS;
                 response = response.field("Upgrade", "echo").field("Connection", "Upgrade");
                 response.takes_over = Some(Box::new(|upgraded| Box::pin(back(upgraded))));
@@ -63,7 +88,7 @@ impl Handler for Echo {
             }
             if let Some(incoming) = request.received().incoming.clone() {
                 incoming.want(u64::MAX);
-                let first = incoming.read().await.map_err(crate::failure::Failure::from)?;
+                let first = incoming.read().await.map_err(Failure::from)?;
                 response.body = Body::stream(Back { first, rest: incoming });
             }
             Ok(response)

@@ -3,6 +3,7 @@
 use super::{http1, test_module};
 use crate::context::{ConnectionsPerThread, Context};
 use crate::module_list::Modules;
+use crate::prepared;
 use crate::server::Server;
 use crate::site::builder::Builder;
 use crate::site::logs::LogDraft;
@@ -35,7 +36,10 @@ static MODULES: Modules = Modules {
 pub(super) const PEER: &str = "192.0.2.7:4711";
 
 /// A folder with a configuration of its own, removed at the end.
-pub(super) struct Site(PathBuf);
+pub(super) struct Site {
+    folder: PathBuf,
+    document_root: PathBuf,
+}
 
 impl Site {
     /// A site with a page of six bytes, a larger file, a handler that echoes, and a log.
@@ -44,20 +48,29 @@ impl Site {
         fs::create_dir_all(folder.join("files")).unwrap();
         fs::write(folder.join("files/page.html"), "a page").unwrap();
         fs::write(folder.join("files/large.txt"), [b'x'; 100_000]).unwrap();
-        Self(folder)
+        Self { document_root: folder.join("files"), folder }
+    }
+
+    /// The same with the sources of this folder: what has been changed just now is shared with
+    /// nobody, and these have not.
+    fn of_sources(name: &str) -> Self {
+        let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/connection");
+        let mut site = Self::new(name);
+        site.document_root = sources.into();
+        site
     }
 
     /// What the connections of a thread share.
     pub(super) fn context(&self, carries: ConnectionsPerThread, slots: usize) -> Rc<Context> {
         let mut builder = Builder::default();
         builder.server.listen.push("127.0.0.1:8080".parse().unwrap());
-        builder.server.root = self.0.clone();
+        builder.server.root = self.folder.clone();
         let host = builder.host();
-        host.document_root = Some(self.0.join("files"));
-        host.error_log = Some(self.0.join("error.log"));
+        host.document_root = Some(self.document_root.clone());
+        host.error_log = Some(self.folder.join("error.log"));
         host.timing.timeout_ms = Some(1000);
         host.logs.push(LogDraft {
-            path: self.0.join("access.log"),
+            path: self.folder.join("access.log"),
             format: Some("%a %m %U%q %>s %B %{Content-Length}o".to_owned()),
             condition: None,
             is_global: false,
@@ -70,7 +83,7 @@ impl Site {
 
     /// The lines of the access log since it was asked last.
     pub(super) fn log(&self) -> Vec<String> {
-        let path = self.0.join("access.log");
+        let path = self.folder.join("access.log");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(path, "").unwrap();
         text.lines().map(str::to_owned).collect()
@@ -79,7 +92,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -162,5 +175,37 @@ fn the_body_of_a_request_is_read_before_its_stream_is_taken_over() {
         let text = answered(&context, format!("{head}\r\n\r\nbodyrest").as_bytes());
         assert!(text.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{kind}: {text}");
         assert!(text.ends_with("\r\n\r\nrest"), "{kind}: {text}");
+    }
+}
+
+#[test]
+fn what_a_module_asks_of_the_client_decides_about_no_other_request() {
+    let site = Site::of_sources("asks");
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        let said = |asked: &str| {
+            let input = format!("{asked}\r\nHost: localhost\r\n\r\n");
+            let text = answered(&context, input.as_bytes());
+            let line = text.lines().find_map(|line| line.strip_prefix("X-Said: "));
+            line.unwrap_or_else(|| panic!("{kind}: {text}")).to_owned()
+        };
+        let is_shared = |path: &str| {
+            prepared::current(&context, context.host(0), path.as_bytes(), None).is_some()
+        };
+        for [asked, expected] in [
+            ["GET /mod.rs?a HTTP/1.1", "Some(Get)"],
+            ["HEAD /mod.rs?b HTTP/1.1", "Some(Get)"],
+            ["GET /tests.rs?a HTTP/1.1", "a"],
+            ["GET /tests.rs?b HTTP/1.1", "b"],
+            ["GET /toy_tests.rs HTTP/1.1", "Some(Get)"],
+            ["HEAD /toy_tests.rs HTTP/1.1", "Some(Head)"],
+            ["GET /http1/mod.rs HTTP/1.1\r\nX-Ask: a", "a"],
+            ["GET /http1/mod.rs HTTP/1.1\r\nX-Ask: b", "b"],
+        ] {
+            // What is shared is kept at the second time and given to the third.
+            assert_eq!([(); 3].map(|()| said(asked)), [expected; 3], "{kind}: {asked}");
+        }
+        assert!(is_shared("/mod.rs"), "{kind}: nothing was asked that is another's");
+        assert!(!["/tests.rs", "/toy_tests.rs", "/http1/mod.rs"].into_iter().any(is_shared));
     }
 }

@@ -23,7 +23,7 @@ pub fn begin(
 ) -> Result<Response, Stop> {
     let has_status = head.status.is_some();
     let (response, modified_s) = describe(request, head);
-    if has_status || !request.method.is_some_and(Method::is_get_or_head) {
+    if has_status || !request.method().is_some_and(Method::is_get_or_head) {
         return Ok(response);
     }
     let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };

@@ -157,7 +157,7 @@ pub(super) fn of_request(request: &RequestContext<'_>, rules: Rules, env: &mut i
     env.tell("GATEWAY_INTERFACE", b"CGI/1.1");
     env.tell("SERVER_PROTOCOL", view.protocol());
     env.tell("REQUEST_METHOD", &expression::method(request));
-    env.tell("QUERY_STRING", request.query.as_deref().unwrap_or_default());
+    env.tell("QUERY_STRING", request.query().unwrap_or_default());
     let uri = match rules.has_current_uri {
         true => request.path.as_slice(),
         false => target(view.request_line()),

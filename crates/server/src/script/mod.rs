@@ -14,7 +14,7 @@ pub mod template;
 use crate::failure::Failure;
 use crate::handler;
 use crate::phase::{self, Stop};
-use crate::request_context::RequestContext;
+use crate::request_context::{Query, RequestContext};
 use message::Status;
 
 /// `<LocationMatch "\.php$">` holds for `/a.jpg/x.php` as well. Where a file is found, it is run
@@ -35,7 +35,7 @@ pub async fn check_own_url(
         request.path.strip_suffix(request.mapping.path_info.as_slice()).unwrap_or(&request.path);
     let mut url = Vec::new();
     message::path::encode(own, &mut url);
-    let found = phase::look_up(request, &url, None).await?;
+    let found = phase::look_up(request, &url, Query::None).await?;
     if handler::effective(&found)?.is_some_and(|own| own == handler) {
         return Ok(());
     }

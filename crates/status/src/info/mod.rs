@@ -63,7 +63,7 @@ fn add_module_info(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 
 /// Resolve hook.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let is_info = request.method.is_some_and(Method::is_get_or_head)
+    let is_info = request.method().is_some_and(Method::is_get_or_head)
         && handler::configured(request)?.as_deref() == Some("server-info");
     Ok(is_info.then(|| Rc::new(Page) as Rc<dyn Handler>))
 }
@@ -83,7 +83,7 @@ impl Handler for Page {
 
 /// The page, or the part of it that the query names.
 async fn respond(request: &RequestContext<'_>) -> Result<Response, Stop> {
-    let query = request.query.as_deref().map(String::from_utf8_lossy);
+    let query = request.query().map(String::from_utf8_lossy);
     let html = page::html(request, query.as_deref()).await?;
     Ok(Response::page("text/html; charset=ISO-8859-1", html))
 }

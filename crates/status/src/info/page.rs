@@ -180,7 +180,7 @@ fn server(request: &RequestContext<'_>, out: &mut Vec<u8>) {
 fn hooks(request: &RequestContext<'_>, loaded: &[Loaded], out: &mut Vec<u8>) {
     mark(out, "<h2><a name=\"startup_hooks\">Startup Hooks</a></h2>\n<dl></dl>\n<hr />\n");
     mark(out, "<h2><a name=\"request_hooks\">Request Hooks</a></h2>\n<dl>");
-    let is_alone = request.query.is_some();
+    let is_alone = request.query().is_some();
     let link = if is_alone { '?' } else { '#' };
     for (phase, symbols) in request.site().all_modules.hooks() {
         mark(out, &format!("<dt><strong>{phase}:</strong>\n <br /><tt>\n"));

@@ -112,7 +112,7 @@ struct Shows {
 
 /// The page or the list that the query asks for.
 fn respond(request: &RequestContext<'_>) -> Result<Response, Failure> {
-    let query = request.query.as_deref().unwrap_or_default();
+    let query = request.query().unwrap_or_default();
     // httpd looks for the words wherever they stand (strstr in status_handler).
     let has = |word: &[u8]| query.windows(word.len()).any(|part| part == word);
     let shows = Shows { extended: request.site().extended_status, list: has(b"notable") };
@@ -174,7 +174,7 @@ fn names<'a>(request: &'a RequestContext<'_>) -> Names<'a> {
 
 /// Resolve hook.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let is_status = request.method.is_some_and(Method::is_get_or_head)
+    let is_status = request.method().is_some_and(Method::is_get_or_head)
         && handler::effective(request)?.as_deref() == Some("server-status");
     Ok(is_status.then(|| Rc::new(Page) as Rc<dyn Handler>))
 }

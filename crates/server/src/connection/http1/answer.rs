@@ -130,7 +130,8 @@ impl Connection {
         if !matches!(decoded, Some(Ok(()))) {
             path.clear();
         }
-        let logged = LogDetails { path, ..self.logged() };
+        let mut logged = self.logged();
+        logged.asked.path = path;
         let result = Err(io::ErrorKind::ConnectionReset.into());
         let written =
             Written { head, logged, body_bytes: 0, sent_bytes: 0, first_byte_us: None, result };

@@ -100,7 +100,7 @@ fn account(connection: &mut Connection, prepared: &Prepared, bytes: u64) {
     if !is_known(account) {
         account = context.find_account(&accounting::AccountedRequest {
             host: connection.host_index(),
-            path: &prepared.logged.path,
+            path: &prepared.logged.asked.path,
             is_handled: true,
             is_file: true,
             status: Status::OK.code(),

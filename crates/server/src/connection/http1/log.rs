@@ -48,8 +48,8 @@ impl Connection {
         let view = changed.as_ref().map(|request| request.view()).or(view);
         let query = match &written.logged {
             // Of a request that was redirected within the server only its own query counts.
-            logged if logged.first.is_some() => logged.query.as_deref(),
-            logged => logged.query.as_deref().or_else(|| request.query()),
+            logged if logged.first.is_some() => logged.asked.query.as_deref(),
+            logged => logged.asked.query.as_deref().or_else(|| request.query()),
         };
         let duration_ns = clock::monotonic_ns() - request.start_ns;
         let times = (request.start_us, i64::try_from(duration_ns / 1000).unwrap_or(i64::MAX));
@@ -73,13 +73,13 @@ impl Connection {
             return;
         }
         let logged = &written.logged;
-        let path = logged.first.as_deref().map_or(&logged.path, |first| &first.path);
+        let asked = logged.first.as_deref().map_or(&logged.asked, |first| &first.asked);
         let status = written.head.status.code();
         let is_file = logged.is_file && logged.first.is_none();
         let is_handled = logged.is_file || logged.handler.is_some();
         let account = self.context.find_account(&accounting::AccountedRequest {
             host: logged.host,
-            path,
+            path: &asked.path,
             is_handled,
             is_file,
             status,

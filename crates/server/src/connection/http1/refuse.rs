@@ -12,6 +12,7 @@ use crate::guarded::guarded;
 use crate::held::Held;
 use crate::large_future::boxed;
 use crate::received_request::ReceivedRequest;
+use crate::request_context::MethodAndTarget;
 use crate::response::{Piece, Response};
 use crate::slots::Slot;
 use http1::{CloseReason, Next, Persist};
@@ -97,7 +98,7 @@ impl Connection {
             }
         }
         let mut written = self.send_failure(&failure, view.method(), view.get(Known::Expect)).await;
-        written.logged.path = path;
+        written.logged.asked.path = path;
         written
     }
 
@@ -114,7 +115,8 @@ impl Connection {
         let held = Held::new(slot, request);
         let (context, host) = (self.context.clone(), self.host_index());
         let client = Some(request.other_end().ip().to_canonical());
-        let failed = (failure, LogDetails { path, client, ..LogDetails::default() });
+        let asked = MethodAndTarget { path, ..MethodAndTarget::default() };
+        let failed = (failure, LogDetails { asked, client, ..LogDetails::default() });
         let host_of_it = context.host(host);
         let mut page = boxed(|| refused(&context, host_of_it, request.clone(), failed, None));
         let exchanged = guarded(&context, host, request, page.as_mut()).await;
