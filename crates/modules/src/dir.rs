@@ -202,7 +202,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 /// Whether an index file is there, or something that needs none. As in httpd one that may not be
 /// read is one as well: a script perhaps, and else refused.
 fn is_answer(found: &RequestContext<'_>) -> bool {
-    phase::is_regular(found) || found.backend.is_some()
+    phase::is_regular(found) || found.mapping.backend.is_some()
 }
 
 /// Whether `FallbackResource` answers: nothing else is there (mod_dir.c, fixup_dflt).

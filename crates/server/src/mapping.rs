@@ -14,6 +14,9 @@ use std::sync::Arc;
 pub struct Mapping {
     /// The file system path that the URL was mapped to (`r->filename`).
     pub place: Place,
+    /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins
+    /// with `proxy:`).
+    pub backend: Option<Vec<u8>>,
     /// How the URL came to that place.
     pub context_info: ContextInfo,
     /// What of the URL is left behind a file (`r->path_info`).
@@ -32,6 +35,7 @@ impl Mapping {
     pub(crate) fn to_root(root: Arc<Root>) -> Self {
         Self {
             place: Place { root, below: Vec::new() },
+            backend: None,
             context_info: ContextInfo::default(),
             path_info: Vec::new(),
             status: None,

@@ -83,9 +83,6 @@ pub struct RequestContext<'a> {
     query: Option<Vec<u8>>,
     /// Where the URL leads.
     pub mapping: Mapping,
-    /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins
-    /// with `proxy:`).
-    pub backend: Option<Vec<u8>>,
     /// What is there, until a handler takes it, or why it cannot be opened.
     pub found: Result<Entry, Errno>,
     /// What holds for it.
@@ -134,7 +131,6 @@ impl<'a> RequestContext<'a> {
             query: received.query().map(<[u8]>::to_vec),
             client: Client::of(received),
             mapping: Mapping::to_root(host.root.clone()),
-            backend: None,
             found: Err(Errno::NOENT),
             settings: host.sections.base.clone(),
             negotiated: Negotiated::default(),
@@ -250,7 +246,7 @@ impl<'a> RequestContext<'a> {
 
     /// What httpd calls the file of a request that goes to a backend.
     fn backend_filename(&self) -> Option<Vec<u8>> {
-        self.backend.as_ref().map(|url| [b"proxy:", &url[..]].concat())
+        self.mapping.backend.as_ref().map(|url| [b"proxy:", &url[..]].concat())
     }
 
     /// The file path, for messages.

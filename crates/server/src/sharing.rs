@@ -208,7 +208,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
         && request.purpose == Purpose::Main
         && request.mapping.path_info.is_empty()
         && request.unmarked_query(Because::AskedOfEach) == received.query()
-        && request.backend.is_none()
+        && request.mapping.backend.is_none()
         && request.authentication.is_unknown()
         && (client.ip.is_none() && !request.is_momentary())
         && request.output.vary.borrow().is_empty()

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Find the file or folder, and what holds for it.
 pub async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    let layers = match request.backend.is_some() {
+    let layers = match request.mapping.backend.is_some() {
         true => backend(request)?,
         false => place(request).await?,
     };
@@ -37,7 +37,7 @@ pub async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 /// What holds for a URL of a backend, of which no file is known (proxy_walk of mod_proxy.c).
 fn backend(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     let mut matching = Matching::default();
-    let url = request.backend.as_deref().unwrap_or_default();
+    let url = request.mapping.backend.as_deref().unwrap_or_default();
     request.host.sections.of_backend(url, &mut matching).map_err(|_| limit(request))?;
     let mut layers = request.host.sections.start();
     request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);

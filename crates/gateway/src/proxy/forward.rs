@@ -39,14 +39,15 @@ pub(super) struct Forward {
 
 /// Fixup hook, before all others: the URL becomes what the application is told.
 pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
-    if request.backend.is_none() {
+    if request.mapping.backend.is_none() {
         return NowOrLater::Now(Ok(()));
     }
     Waiting::only_if(is_found_here(request), canonical(request))
 }
 
 async fn canonical(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    let (Some(url), Some(forward)) = (request.backend.clone(), FORWARD.of(&request.state)) else {
+    let (Some(url), Some(forward)) = (request.mapping.backend.clone(), FORWARD.of(&request.state))
+    else {
         return Ok(());
     };
     let forward = forward.clone();
@@ -73,7 +74,7 @@ fn of_fcgi(url: &[u8]) -> Option<&[u8]> {
 
 /// Resolve hook, before all others: nothing but the proxy answers for such a request.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let (Some(url), Some(forward)) = (&request.backend, FORWARD.of(&request.state)) else {
+    let (Some(url), Some(forward)) = (&request.mapping.backend, FORWARD.of(&request.state)) else {
         return Ok(None);
     };
     if let Some(job) = &forward.job {
@@ -159,7 +160,7 @@ pub(super) async fn member_job(
 
 /// From here on the request is known by the URL that the application is told.
 fn show(request: &mut RequestContext<'_>, url: Vec<u8>) {
-    if let Some(known) = &mut request.backend {
+    if let Some(known) = &mut request.mapping.backend {
         *known = url;
     }
 }

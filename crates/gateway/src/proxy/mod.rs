@@ -190,7 +190,7 @@ impl Settings {
 /// Translate hook, before all others: the line of a section, else the first one of the host
 /// (proxy_trans of mod_proxy.c).
 pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
-    request.backend = None;
+    request.mapping.backend = None;
     FORWARD.set(&mut request.state, None);
     let of_host = &HOST_SETTINGS.of(&request.host.modules).passes;
     let is_path = request.path.first() == Some(&b'/');
@@ -206,7 +206,7 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
             Passed::Never => return Ok(None),
             Passed::To(url, is_raw) => {
                 request.mark_personal();
-                request.backend = Some(url);
+                request.mapping.backend = Some(url);
                 let forward = Forward { is_raw, pass: pass.clone(), job: None };
                 FORWARD.set(&mut request.state, Some(forward));
                 return Ok(Some(Place { root: request.host.root.clone(), below: Vec::new() }));

@@ -42,7 +42,8 @@ fn has_content(request: &RequestContext<'_>) -> Result<bool, Stop> {
     if matches!(request.method(), None | Some(Method::Options | Method::Trace)) {
         return Ok(false);
     }
-    if request.backend.is_some() || files::would_send(request) && phase::is_regular(request) {
+    if request.mapping.backend.is_some() || files::would_send(request) && phase::is_regular(request)
+    {
         return Ok(true);
     }
     let is_there = !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));

@@ -391,7 +391,7 @@ pub(crate) fn map<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option
 fn is_map(request: &RequestContext<'_>) -> Result<bool, Stop> {
     let name = handler::effective(request)?;
     let is_map = name.is_some_and(|name| name == MAP_HANDLER || name == MAP_TYPE);
-    if is_map && matches!(request.found, Err(Errno::NOENT)) && request.backend.is_none() {
+    if is_map && matches!(request.found, Err(Errno::NOENT)) && request.mapping.backend.is_none() {
         // Whatever the method is, a list that is not there has no variants.
         return Err(phase::open_failure(request, Errno::NOENT).into());
     }
