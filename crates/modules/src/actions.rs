@@ -125,7 +125,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         None => String::from_utf8_lossy(received.view().method()),
     };
     let by_method = settings.script(&method, request.query().is_some());
-    if by_method.is_some() && request.redirects > 1 {
+    if by_method.is_some() && request.lineage.redirects > 1 {
         return Ok(None); // the script is not there, and would be asked for again and again
     }
     let name = handler::effective(request)?.map(Cow::into_owned);

@@ -297,7 +297,7 @@ pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> 
     let is_missing = matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
     let is_get = request.method().is_some_and(message::Method::is_get_or_head);
     let is_on = SETTINGS.of(&request.settings).is_on();
-    if !is_on || !is_missing || !is_get || request.purpose == Purpose::Sub {
+    if !is_on || !is_missing || !is_get || request.lineage.purpose == Purpose::Sub {
         return NowOrLater::Now(Ok(()));
     }
     NowOrLater::later(correct(request))

@@ -108,7 +108,7 @@ fn some(bytes: &[u8]) -> Option<&[u8]> {
 /// the server look at what the client had sent, whatever the line shows (mod_log_config.c,
 /// config_log_transaction).
 pub(crate) fn chosen(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
-    match &request.original {
+    match &request.lineage.original {
         Some(original) => original.logs.clone(),
         None if has_expressions(request) => {
             // The type is among the fields as soon as it is sent (basic_http_header).

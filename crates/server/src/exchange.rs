@@ -279,7 +279,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut Ran) -> Result<Response
 
 /// Look up, and choose a handler.
 async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
-    if request.purpose == Purpose::Redirected {
+    if request.lineage.purpose == Purpose::Redirected {
         // As internal_internal_redirect of http_request.c.
         phase::run(&request.site().phases.read, request).await?;
     }
@@ -323,7 +323,7 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut Ran) -> 
             }
         };
         *request = match next {
-            Ok(next) if next.redirects <= next.host.internal_limits.0 => next,
+            Ok(next) if next.lineage.redirects <= next.host.internal_limits.0 => next,
             Ok(next) => {
                 let failure = too_many_redirects(next.host.internal_limits.0);
                 request.context.log_failure(&failure, request);
@@ -415,7 +415,7 @@ fn logged(
         user: request.authentication.user,
         env: request.env,
         notes: request.notes,
-        first: request.original,
+        first: request.lineage.original,
     }
 }
 

@@ -287,7 +287,7 @@ impl Facts for RequestFacts<'_, '_> {
             Variable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
             Variable::PathInfo => Some(Cow::Borrowed(&request.mapping.path_info)),
             Variable::QueryString => request.query().map(Cow::Borrowed),
-            Variable::IsSubreq => text((request.purpose == Purpose::Sub).to_string()),
+            Variable::IsSubreq => text((request.lineage.purpose == Purpose::Sub).to_string()),
             Variable::DocumentRoot => Some(Cow::Owned(document_root(request))),
             Variable::ContextDocumentRoot => {
                 let root = request.mapping.context_info.context_root.clone();
@@ -388,7 +388,7 @@ impl Facts for RequestFacts<'_, '_> {
     }
 
     fn is_reachable_url(&self, url: &[u8]) -> bool {
-        let is_own = self.request.purpose == Purpose::Sub && self.request.path == url;
+        let is_own = self.request.lineage.purpose == Purpose::Sub && self.request.path == url;
         !is_own && self.looked_up.leads(url)
     }
 
@@ -419,7 +419,7 @@ impl Facts for RequestFacts<'_, '_> {
 
 /// What an error document or a look-up asks for is a GET, whatever the client has sent.
 pub(crate) fn method(request: &RequestContext<'_>) -> Cow<'static, [u8]> {
-    match (request.purpose, request.exact_method()) {
+    match (request.lineage.purpose, request.exact_method()) {
         (Purpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
         (Purpose::Sub | Purpose::Redirected, Some(method)) => {
             Cow::Borrowed(method.as_str().as_bytes())

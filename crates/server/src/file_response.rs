@@ -94,7 +94,7 @@ pub fn method_for_file(
 /// The conditions of a request for what answers it. They are not about an error document: to httpd
 /// that has no copy at the client (`r->no_local_copy`, ap_die_r of http_request.c).
 pub fn conditions<'l>(request: &'l RequestContext<'_>) -> Conditions<'l> {
-    match request.is_error_document {
+    match request.lineage.is_error_document {
         true => Conditions::default(),
         false => sent_conditions(&request.unmarked(Because::AskedOfEach).received),
     }

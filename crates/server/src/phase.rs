@@ -187,7 +187,7 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
 /// What comes behind the walk: all there is for a look-up whose place and settings are known.
 pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let phases = &request.site().phases;
-    if request.purpose != Purpose::Sub {
+    if request.lineage.purpose != Purpose::Sub {
         run(&phases.header, request).await?;
     }
     admit::admit(request).await?;
@@ -316,7 +316,7 @@ pub fn sub_request<'a>(
 
 fn check_depth(sub: &RequestContext<'_>) -> Result<(), Stop> {
     let limit = sub.host.internal_limits.1;
-    if sub.depth > limit {
+    if sub.lineage.depth > limit {
         let text = format!(
             "Request exceeded the limit of {limit} subrequest nesting levels due to probable \
              configuration error. Use 'LimitInternalRecursion' to increase the limit if \

@@ -5,9 +5,12 @@
 //! accessors here, which note that the answer is not the same for everybody.
 
 mod client;
+mod lineage;
 mod target;
 
 pub use client::{Because, Client};
+pub(crate) use lineage::Original;
+pub use lineage::{Lineage, Purpose};
 pub(crate) use target::MethodAndTarget;
 pub use target::Query;
 
@@ -34,31 +37,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Why there is a look-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A client sent it.
-    Main,
-    /// An internal redirect: it replaces the request that it came from.
-    Redirected,
-    /// To find something out on behalf of another request; also its answer may be used.
-    Sub,
-}
-
-/// The request that an internal redirect replaced.
-#[derive(Clone)]
-pub(crate) struct Original {
-    pub(crate) asked: MethodAndTarget,
-    /// The status that led to the redirect; 200 if none did.
-    pub(crate) status: u16,
-    pub(crate) filename: Vec<u8>,
-    pub handler: Option<&'static str>,
-    pub user: Option<Vec<u8>>,
-    pub(crate) env: Table,
-    /// The logs whose `expr=` held for it, by their position in those of the host.
-    pub(crate) logs: Vec<usize>,
-}
-
 /// What is one for a request and all that are made on behalf of it.
 #[derive(Default)]
 pub(crate) struct Common {
@@ -75,8 +53,8 @@ pub struct RequestContext<'a> {
     /// The virtual host.
     pub host: &'a Host,
     client: Client,
-    /// Why there is this request.
-    pub purpose: Purpose,
+    /// Which request this one came from.
+    pub lineage: Lineage,
     method: Option<Method>,
     /// Decoded and normal URL path (`r->uri`).
     pub path: Vec<u8>,
@@ -95,17 +73,10 @@ pub struct RequestContext<'a> {
     pub env: Table,
     /// `r->notes`
     pub notes: Table,
-    /// Those of the request that this one replaced (`r->prev->notes`).
-    pub notes_before: Table,
     /// Who the user is.
     pub authentication: Authentication,
     /// What is said before there is a response.
     pub output: OutputFields,
-    /// The request that this one replaced, and so on back to the one that the client sent.
-    pub(crate) original: Option<Rc<Original>>,
-    /// Internal redirects and look-ups so far.
-    pub redirects: u32,
-    pub(crate) depth: u32,
     /// What all look-ups on behalf of a request have together, and the requests that it is
     /// redirected to.
     pub(crate) common: Rc<Common>,
@@ -113,9 +84,6 @@ pub struct RequestContext<'a> {
     pub may_be_cached: bool,
     /// What it was made of, if a request like it was there before.
     pub cached_script: Option<Rc<CachedScript>>,
-    /// It is answered with an error document: conditions and the body of the request were about
-    /// something else.
-    pub is_error_document: bool,
 }
 
 impl<'a> RequestContext<'a> {
@@ -125,7 +93,7 @@ impl<'a> RequestContext<'a> {
         Self {
             context,
             host,
-            purpose: Purpose::Main,
+            lineage: Lineage::default(),
             method,
             path: Vec::new(),
             query: received.query().map(<[u8]>::to_vec),
@@ -137,23 +105,18 @@ impl<'a> RequestContext<'a> {
             state: RequestState::default(),
             env: Table::default(),
             notes: Table::default(),
-            notes_before: Table::default(),
             authentication: Authentication::default(),
             output: OutputFields::default(),
-            original: None,
-            redirects: 0,
-            depth: 0,
             common: Rc::default(),
             may_be_cached: false,
             cached_script: None,
-            is_error_document: false,
         }
     }
 
     /// A look-up of another URL path on behalf of this request (ap_sub_req_lookup_uri).
     pub fn sub(&self, path: Vec<u8>, query: Option<Vec<u8>>) -> Self {
         let mut sub = Self::new(self.context, self.host, self.client.received.clone());
-        sub.purpose = Purpose::Sub;
+        sub.lineage = self.lineage.of_look_up();
         sub.method = Some(match self.method {
             Some(Method::Head) => Method::Head,
             _ => Method::Get,
@@ -162,10 +125,7 @@ impl<'a> RequestContext<'a> {
         sub.env = self.env.clone();
         sub.client.ip = self.client.ip;
         sub.authentication.clone_from(&self.authentication);
-        sub.original.clone_from(&self.original);
-        (sub.redirects, sub.depth) = (self.redirects, self.depth + 1);
         sub.common.clone_from(&self.common);
-        sub.is_error_document = self.is_error_document;
         sub
     }
 
@@ -174,9 +134,8 @@ impl<'a> RequestContext<'a> {
     pub fn adopt(&mut self, mut sub: Self) {
         // What `RequestHeader` did to the fields of a look-up is lost with it: it is still to come.
         sub.client = self.client.clone();
-        sub.purpose = self.purpose;
+        sub.lineage = std::mem::take(&mut self.lineage);
         sub.method = self.method;
-        sub.depth = self.depth;
         sub.authentication.inherit(&mut self.authentication);
         sub.negotiated.inherit(&mut self.negotiated);
         // What is known of the URL belongs to the request (its request_config, which stays).
@@ -186,7 +145,6 @@ impl<'a> RequestContext<'a> {
         let mut notes = std::mem::take(&mut self.notes);
         sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.notes = notes;
-        sub.notes_before = std::mem::take(&mut self.notes_before);
         sub.output.inherit(&mut self.output);
         *self = sub;
     }
@@ -195,7 +153,6 @@ impl<'a> RequestContext<'a> {
     /// of this one are `REDIRECT_` variables of that, which has no notes yet.
     pub(crate) fn redirected(&self, path: Vec<u8>, query: Option<Vec<u8>>, status: u16) -> Self {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
-        next.purpose = Purpose::Redirected;
         next.method = self.method;
         (next.path, next.query) = (path, query);
         for (name, value) in self.env.iter() {
@@ -214,21 +171,16 @@ impl<'a> RequestContext<'a> {
         next.client.ip = self.client.ip;
         next.authentication.clone_from(&self.authentication);
         next.output = self.output.redirected();
-        next.notes_before.clone_from(&self.notes);
         next.negotiated = self.negotiated.redirected();
-        next.redirects = self.redirects + 1;
         next.common.clone_from(&self.common);
-        next.is_error_document = self.is_error_document || status != 200;
-        next.original = self.original.clone().or_else(|| {
-            Some(Rc::new(Original {
-                asked: self.asked(Because::NotInAnswer),
-                status,
-                filename: self.logged_filename(),
-                handler: None,
-                user: self.authentication.user.clone(),
-                env: self.env.clone(),
-                logs: access_log::chosen_before(self, status),
-            }))
+        next.lineage = self.lineage.redirected(status, &self.notes, || Original {
+            asked: self.asked(Because::NotInAnswer),
+            status,
+            filename: self.logged_filename(),
+            handler: None,
+            user: self.authentication.user.clone(),
+            env: self.env.clone(),
+            logs: access_log::chosen_before(self, status),
         });
         next.mark_personal();
         next

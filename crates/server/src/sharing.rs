@@ -205,7 +205,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
     let received = &client.received;
     let is_like_others = request.may_be_cached
         && request.common.dependence.access_files.borrow().len() <= ACCESS_FILES_MAX
-        && request.purpose == Purpose::Main
+        && request.lineage.purpose == Purpose::Main
         && request.mapping.path_info.is_empty()
         && request.unmarked_query(Because::AskedOfEach) == received.query()
         && request.mapping.backend.is_none()

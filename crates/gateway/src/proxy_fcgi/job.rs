@@ -81,7 +81,7 @@ pub(crate) struct Answer {
 impl Work {
     /// Of a request. A body whose length nobody says is read to its end.
     pub(crate) async fn of(request: &RequestContext<'_>) -> Result<Self, Stop> {
-        let unpacker = input_filter::of(request).filter(|_| !request.is_error_document);
+        let unpacker = input_filter::of(request).filter(|_| !request.lineage.is_error_document);
         let unpacked = unpacker.as_ref().map(|it| it.coding_left().map(<[u8]>::to_vec));
         let body = match request.received().incoming {
             None => Body::None,
@@ -131,7 +131,7 @@ impl Answer {
         request: &mut RequestContext<'_>,
     ) -> Result<Response, Stop> {
         let status = self.status();
-        let is_first = request.purpose == Purpose::Main;
+        let is_first = request.lineage.purpose == Purpose::Main;
         if is_first && proxy::SETTINGS.of(&request.settings).overrides(status.code()) {
             answer::keep_lasting(request, &mut self.head);
             // As in httpd the script runs to its end.
@@ -379,7 +379,8 @@ fn tell_length(request: &RequestContext<'_>, body: &Body, env: &mut Table) {
     let length = match body {
         Body::Spooled(spool) => spool.length(),
         Body::None
-            if request.is_error_document && request.received().body() != BodyLength::None =>
+            if request.lineage.is_error_document
+                && request.received().body() != BodyLength::None =>
         {
             0
         }

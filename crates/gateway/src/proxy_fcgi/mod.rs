@@ -105,7 +105,7 @@ fn target(request: &RequestContext<'_>) -> Result<Option<Arc<Named>>, Stop> {
         None => Arc::new(Named::new(&name, Path::new(""), false)),
     };
     // What `Action ... virtual` leads to need not be there: the script is what follows it.
-    let may_be_missing = target.owns_urls || request.notes_before.has("virtual_script");
+    let may_be_missing = target.owns_urls || request.lineage.notes_before.has("virtual_script");
     if !phase::is_regular(request) && !may_be_missing {
         return Ok(None); // the answer is the same as without a handler
     }

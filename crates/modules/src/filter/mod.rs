@@ -228,8 +228,8 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
     let notes = response.notes.get_or_insert_default().clone();
     let facts = Facts {
         accept_encoding: accept_encoding.as_deref(),
-        is_subrequest: request.purpose == Purpose::Sub,
-        is_initial: request.purpose == Purpose::Main,
+        is_subrequest: request.lineage.purpose == Purpose::Sub,
+        is_initial: request.lineage.purpose == Purpose::Main,
         by_extension,
         env: &request.env,
         holds: &|condition, response| {

@@ -141,7 +141,7 @@ async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 /// httpd has the host's rules run a second time instead, since it forgets that it was there
 /// (match_headers).
 pub(crate) fn header<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
-    let rules = match request.purpose {
+    let rules = match request.lineage.purpose {
         Purpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
         _ => &SETTINGS.of(&request.settings).rules,
     };
@@ -154,7 +154,7 @@ pub(crate) fn header<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()>
 
 async fn of_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let settings = request.settings.clone();
-    let rules = match request.purpose {
+    let rules = match request.lineage.purpose {
         Purpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
         _ => &SETTINGS.of(&settings).rules,
     };

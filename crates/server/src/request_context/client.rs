@@ -119,6 +119,6 @@ impl RequestContext<'_> {
     /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`).
     /// What is shared is for those who send none, or it is a script, which gets that of each.
     pub fn body(&self) -> BodyLength {
-        if self.is_error_document { BodyLength::None } else { self.client.received.body() }
+        if self.lineage.is_error_document { BodyLength::None } else { self.client.received.body() }
     }
 }

@@ -52,10 +52,10 @@ impl Body {
     ) -> Result<Self, Refusal> {
         let Some(incoming) = request.received().incoming.clone() else { return Ok(Self::None) };
         // It belongs to the request that this one has come from.
-        let is_get =
-            request.exact_method() == Some(Method::Get) && request.purpose == Purpose::Redirected;
+        let is_get = request.exact_method() == Some(Method::Get)
+            && request.lineage.purpose == Purpose::Redirected;
         let is_anothers = is_get && request.received().method() != Some(Method::Get);
-        if request.is_error_document || is_anothers {
+        if request.lineage.is_error_document || is_anothers {
             return Ok(Self::None);
         }
         incoming.want(request.settings.core.limit_request_body());

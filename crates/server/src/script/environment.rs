@@ -140,7 +140,7 @@ pub(super) fn of_client(request: &RequestContext<'_>, env: &mut impl Told) {
     }
     env.tell("REMOTE_ADDR", client.to_string().as_bytes());
     env.tell("REMOTE_PORT", request.received().client.port().to_string().as_bytes());
-    let before = request.original.as_ref().and_then(|original| original.user.as_deref());
+    let before = request.lineage.original.as_ref().and_then(|original| original.user.as_deref());
     match (&request.authentication.user, before) {
         (Some(user), _) => env.tell("REMOTE_USER", user),
         (None, Some(user)) => env.tell("REDIRECT_REMOTE_USER", user),

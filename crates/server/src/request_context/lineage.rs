@@ -1,0 +1,82 @@
+//! Which request this one came from: the one that an internal redirect replaced (`r->prev`), or the
+//! one on whose behalf something is looked up (`r->main`).
+
+use super::MethodAndTarget;
+use crate::table::Table;
+use std::rc::Rc;
+
+/// Why there is a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// A client sent it.
+    #[default]
+    Main,
+    /// An internal redirect: it replaces the request that it came from.
+    Redirected,
+    /// To find something out on behalf of another request; also its answer may be used.
+    Sub,
+}
+
+/// Where a request came from.
+#[derive(Default)]
+pub struct Lineage {
+    /// Why there is this request.
+    pub purpose: Purpose,
+    /// The request that this one replaced, and so on back to the one that the client sent.
+    pub(crate) original: Option<Rc<Original>>,
+    /// Notes of the request that this one replaced (`r->prev->notes`).
+    pub notes_before: Table,
+    /// Internal redirects so far.
+    pub redirects: u32,
+    /// Look-ups so far, each on behalf of the one before.
+    pub(crate) depth: u32,
+    /// It is answered with an error document: conditions and the body of the request were about
+    /// something else.
+    pub is_error_document: bool,
+}
+
+/// The request that an internal redirect replaced, as it is logged.
+#[derive(Clone)]
+pub(crate) struct Original {
+    pub(crate) asked: MethodAndTarget,
+    /// The status that led to the redirect; 200 if none did.
+    pub(crate) status: u16,
+    pub(crate) filename: Vec<u8>,
+    pub(crate) handler: Option<&'static str>,
+    pub(crate) user: Option<Vec<u8>>,
+    pub(crate) env: Table,
+    /// The logs whose `expr=` held for it, by their position in those of the host.
+    pub(crate) logs: Vec<usize>,
+}
+
+impl Lineage {
+    /// Of a look-up on behalf of such a request.
+    pub(super) fn of_look_up(&self) -> Self {
+        Self {
+            purpose: Purpose::Sub,
+            original: self.original.clone(),
+            notes_before: Table::default(),
+            redirects: self.redirects,
+            depth: self.depth + 1,
+            is_error_document: self.is_error_document,
+        }
+    }
+
+    /// Of the request that takes the place of such a one, which has these notes; `status` led to
+    /// it, and `original` tells what it was if nobody before it was replaced.
+    pub(super) fn redirected(
+        &self,
+        status: u16,
+        notes: &Table,
+        original: impl FnOnce() -> Original,
+    ) -> Self {
+        Self {
+            purpose: Purpose::Redirected,
+            original: Some(self.original.clone().unwrap_or_else(|| Rc::new(original()))),
+            notes_before: notes.clone(),
+            redirects: self.redirects + 1,
+            depth: 0,
+            is_error_document: self.is_error_document || status != 200,
+        }
+    }
+}
