@@ -229,7 +229,7 @@ fn pass_fields(request: &mut RequestContext<'_>, names: &[String]) {
                 },
             )
             .collect();
-        request.env.set(&format!("HTTP_{variable}"), value.clone());
-        request.env.set(name, value);
+        request.tables.env.set(&format!("HTTP_{variable}"), value.clone());
+        request.tables.env.set(name, value);
     }
 }

@@ -130,7 +130,7 @@ fn user_group(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 /// Whom a script runs as: the user whose home it is in comes first, as in httpd.
 pub(crate) fn identity(request: &RequestContext<'_>) -> Identity {
-    let of_home = request.notes.get(USER_NOTE).filter(|_| users(request.site()).are_others);
+    let of_home = request.tables.notes.get(USER_NOTE).filter(|_| users(request.site()).are_others);
     let name = of_home.and_then(|name| std::str::from_utf8(name).ok());
     match (name.and_then(process::user_by_name), HOST_SETTINGS.of(&request.host.modules).row) {
         (Some(user), _) => Identity::Home(user.uid),

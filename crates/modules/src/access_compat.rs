@@ -151,7 +151,7 @@ fn find<'l>(request: &'l RequestContext<'_>, entries: &'l [Entry]) -> Waiting<'l
             Who::All => true,
             Who::Env { name, is_set } => {
                 request.mark_personal();
-                request.env.get(name).is_some() == *is_set
+                request.tables.env.get(name).is_some() == *is_set
             }
             Who::Network(network) => network.contains(request.client()),
             Who::Domain(domain) => {

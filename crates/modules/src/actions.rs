@@ -139,9 +139,9 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
             return Err(Failure::new(Status::NOT_FOUND, "actions", text).id(652).into());
         }
         // It becomes REDIRECT_HANDLER for the script.
-        request.env.set("HANDLER", name);
+        request.tables.env.set("HANDLER", name);
         if action.is_virtual {
-            request.notes.set("virtual_script", "1");
+            request.tables.notes.set("virtual_script", "1");
         }
     }
     let mut url = target.as_bytes().to_vec();

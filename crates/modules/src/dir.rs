@@ -153,7 +153,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if !request.path.ends_with(b"/") {
         // Clients such as those with `redirect-carefully` lose the method of other requests.
         let is_get = request.method().is_some_and(Method::is_get_or_head);
-        let is_careful = !is_get && request.env.has("redirect-carefully");
+        let is_careful = !is_get && request.tables.env.has("redirect-carefully");
         if SETTINGS.of(&request.settings).redirects_to_slash() && !is_careful {
             return Err(
                 Failure::redirect(Status::MOVED_PERMANENTLY, slash_location(request)).into()
@@ -192,7 +192,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     }
     // For whoever says that there is none.
     let tried: Vec<&str> = SETTINGS.of(&settings).index().collect();
-    request.notes.set("dir-index-names", tried.join(","));
+    request.tables.notes.set("dir-index-names", tried.join(","));
     match wants_fallback(request)? {
         true => fallback(request).await,
         false => Ok(()),

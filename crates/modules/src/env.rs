@@ -96,8 +96,8 @@ fn unset_env(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 pub(crate) fn fixup(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let settings = request.settings.clone();
     for (name, value) in SETTINGS.of(&settings).variables.iter() {
-        if !request.env.has(name) {
-            request.env.set(name, value);
+        if !request.tables.env.has(name) {
+            request.tables.env.set(name, value);
         }
     }
     Ok(())

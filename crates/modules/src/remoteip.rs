@@ -241,7 +241,7 @@ pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         None => fields::unset(&mut list, name),
     }
     if !said.proxies.is_empty() {
-        request.notes.set("remoteip-proxy-ip-list", said.proxies.as_str());
+        request.tables.notes.set("remoteip-proxy-ip-list", said.proxies.as_str());
         if let Some(name) = &settings.proxies_header {
             fields::set(&mut list, name, said.proxies.clone().into_bytes());
         }

@@ -382,7 +382,7 @@ fn stop(
         }
         Answer::Choices { list, variants } => {
             let text = format!("Spelling fix: {path}: {count} candidates{referer}");
-            request.env.set("VARIANTS", variants);
+            request.tables.env.set("VARIANTS", variants);
             let choices = Failure::new(Status::MULTIPLE_CHOICES, "speling", text);
             choices.id(id(3226)).variants(list)
         }

@@ -34,7 +34,7 @@ pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         SOURCE.of(&request.context.modules).borrow_mut().next(time_s, connection)
     });
     unique.set(Some(id));
-    request.env.set("UNIQUE_ID", id);
+    request.tables.env.set("UNIQUE_ID", id);
     Ok(())
 }
 

@@ -192,7 +192,7 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
         if is_last || file::status_at(file::CURRENT_FOLDER, &folder).is_ok() {
             let own = parents(word.as_bytes());
             let place = place_of(request, &[&folder, rest].concat(), own)?;
-            request.notes.set(suexec::USER_NOTE, user);
+            request.tables.notes.set(suexec::USER_NOTE, user);
             let prefix = path[..path.len() - rest.len()].to_vec();
             let context_root = Some(folder);
             request.mapping.context_info =

@@ -160,14 +160,14 @@ pub(crate) fn write(context: &Context, finished: &Transaction<'_>) {
     let mut writer = context.access.borrow_mut();
     let Writer { times, line, pid, tid } = &mut *writer;
     let request_fields = RequestFields(finished.request);
-    let LogDetails { env, notes, first, .. } = finished.logged;
+    let LogDetails { tables, first, .. } = finished.logged;
     let mut client = finished.client;
     if let Some(ip) = finished.logged.client {
         client.set_ip(ip);
     }
     let name = |of: SocketAddr| finished.names?.get(End::Client(of.ip().to_canonical()));
     let (client_name, peer_name) = (name(client), name(finished.peer));
-    let first_env = first.as_deref().map_or(env, |first| &first.env);
+    let first_env = first.as_deref().map_or(&tables.env, |first| &first.env);
     let first = first.as_deref().map(original_part);
     let record = Record {
         client,
@@ -189,8 +189,8 @@ pub(crate) fn write(context: &Context, finished: &Transaction<'_>) {
         bytes_sent: finished.bytes_sent,
         request_fields: &request_fields,
         response_fields: finished.response_fields,
-        notes,
-        environment: env,
+        notes: &tables.notes,
+        environment: &tables.env,
         tls: None,
         keepalives: finished.keepalives,
         connection_end: finished.end,

@@ -11,13 +11,13 @@ const NAMES: &[&str] = &["nokeepalive", "downgrade-1.0", "force-response-1.0", "
 
 /// What the variables change about the fields.
 pub(crate) fn finish(request: &RequestContext<'_>, response: &mut Response) {
-    if request.env.is_empty() {
+    if request.tables.env.is_empty() {
         return;
     }
-    if NAMES.iter().any(|name| request.env.is_set(name)) {
+    if NAMES.iter().any(|name| request.tables.env.is_set(name)) {
         request.mark_personal(); // the fast path knows nothing of them
     }
-    if request.env.is_set("force-no-vary") {
+    if request.tables.env.is_set("force-no-vary") {
         response.unset("Vary");
     }
 }

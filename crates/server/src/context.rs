@@ -456,8 +456,8 @@ impl Context {
                 client: SocketAddr::new(client_ip, received.client.port()),
                 start_us: received.start_us,
                 fields: &**received,
-                notes: &request.notes,
-                environment: &request.env,
+                notes: &request.tables.notes,
+                environment: &request.tables.env,
                 server_name: &|| request.server_name_for_log().to_ascii_lowercase(),
             }),
             ..Message::new(failure.module, failure.level, failure.id, text.as_bytes())

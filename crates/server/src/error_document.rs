@@ -42,11 +42,11 @@ pub(crate) fn choose<'a>(
     };
     let mut next = request.redirected(path, query, failure.status.code());
     next.set_method(Method::Get);
-    next.env.set("REDIRECT_REQUEST_METHOD", request.received().view().method());
+    next.tables.env.set("REDIRECT_REQUEST_METHOD", request.received().view().method());
     // What the log says is not for everybody: it names files (the note `error-notes`).
     let notes = [failure.remark.as_bytes(), &failure.notes].concat();
     if !notes.is_empty() {
-        next.env.set("REDIRECT_ERROR_NOTES", notes);
+        next.tables.env.set("REDIRECT_ERROR_NOTES", notes);
     }
     Ok(next)
 }
@@ -89,7 +89,7 @@ pub(crate) fn page(
     };
     let mut response = Response::canned(failure.status, &facts);
     response.status_line = title.clone().or_else(|| failure.status_line.clone());
-    if request.env.has("suppress-error-charset") {
+    if request.tables.env.has("suppress-error-charset") {
         response.content_type = Some("text/html".to_owned());
     }
     response.fields.extend(failure.fields.iter().cloned());

@@ -15,7 +15,7 @@ use crate::script_cache::CachedScript;
 use crate::sharing::{self, Kept};
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
-use crate::table::Table;
+use crate::table::Tables;
 use crate::waiting::NowOrLater;
 use crate::{access_log, byterange, compat, error_document, fields};
 use logging::level::Level;
@@ -67,8 +67,7 @@ pub(crate) struct LogDetails {
     pub(crate) tracks_first_byte: bool,
     /// The logs of the host whose `expr=` holds, by position.
     pub(crate) chosen: Vec<usize>,
-    pub(crate) env: Table,
-    pub(crate) notes: Table,
+    pub(crate) tables: Tables,
     /// The request as it came, if it was redirected within the server.
     pub(crate) first: Option<Rc<Original>>,
 }
@@ -118,9 +117,9 @@ pub(crate) async fn refused(
     settings: Option<Arc<Settings>>,
 ) -> ExchangeResult {
     let mut request = Box::new(RequestContext::new(context, host, received.clone()));
-    let LogDetails { asked, env, notes, user, client, .. } = logged;
+    let LogDetails { asked, tables, user, client, .. } = logged;
     request.ask(asked.path, asked.query);
-    (request.env, request.notes) = (env, notes);
+    request.tables = tables;
     request.authentication.user = user;
     request.set_client(client);
     if let Some(settings) = settings {
@@ -413,8 +412,7 @@ fn logged(
         received: (!Rc::ptr_eq(last, received)).then(|| last.clone()),
         asked: request.take_asked(Because::NotInAnswer),
         user: request.authentication.user,
-        env: request.env,
-        notes: request.notes,
+        tables: request.tables,
         first: request.lineage.original,
     }
 }

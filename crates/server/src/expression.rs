@@ -306,7 +306,7 @@ impl Facts for RequestFacts<'_, '_> {
             }
             Variable::ScriptUser | Variable::ScriptGroup => owner(request, variable),
             Variable::DocumentUri => {
-                request.env.get("DOCUMENT_URI").or(Some(&request.path)).map(Cow::Borrowed)
+                request.tables.env.get("DOCUMENT_URI").or(Some(&request.path)).map(Cow::Borrowed)
             }
             Variable::RequestStatus => {
                 let status = self.response.map_or(Status::OK, |response| response.status);
@@ -345,11 +345,11 @@ impl Facts for RequestFacts<'_, '_> {
     }
 
     fn env(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
-        self.request.env.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
+        self.request.tables.env.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
     }
 
     fn note(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
-        self.request.notes.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
+        self.request.tables.notes.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
     }
 
     fn os_env(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {

@@ -29,7 +29,7 @@ use crate::sharing::Dependence;
 use crate::site::Site;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
-use crate::table::Table;
+use crate::table::Tables;
 use logging::level::Level;
 use message::Method;
 use runtime::file::{Errno, Kind};
@@ -69,10 +69,8 @@ pub struct RequestContext<'a> {
     pub negotiated: Negotiated,
     /// What modules keep for it.
     pub state: RequestState,
-    /// `r->subprocess_env`
-    pub env: Table,
-    /// `r->notes`
-    pub notes: Table,
+    /// What modules tell each other.
+    pub tables: Tables,
     /// Who the user is.
     pub authentication: Authentication,
     /// What is said before there is a response.
@@ -103,8 +101,7 @@ impl<'a> RequestContext<'a> {
             settings: host.sections.base.clone(),
             negotiated: Negotiated::default(),
             state: RequestState::default(),
-            env: Table::default(),
-            notes: Table::default(),
+            tables: Tables::default(),
             authentication: Authentication::default(),
             output: OutputFields::default(),
             common: Rc::default(),
@@ -122,7 +119,7 @@ impl<'a> RequestContext<'a> {
             _ => Method::Get,
         });
         (sub.path, sub.query) = (path, query);
-        sub.env = self.env.clone();
+        sub.tables.env = self.tables.env.clone();
         sub.client.ip = self.client.ip;
         sub.authentication.clone_from(&self.authentication);
         sub.common.clone_from(&self.common);
@@ -142,9 +139,9 @@ impl<'a> RequestContext<'a> {
         let handler = sub.mapping.context_info.handler;
         let context_info = std::mem::take(&mut self.mapping.context_info);
         sub.mapping.context_info = ContextInfo { handler, ..context_info };
-        let mut notes = std::mem::take(&mut self.notes);
-        sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
-        sub.notes = notes;
+        let mut notes = std::mem::take(&mut self.tables.notes);
+        sub.tables.notes.iter().for_each(|(name, value)| notes.set(name, value));
+        sub.tables.notes = notes;
         sub.output.inherit(&mut self.output);
         *self = sub;
     }
@@ -155,31 +152,31 @@ impl<'a> RequestContext<'a> {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
         next.method = self.method;
         (next.path, next.query) = (path, query);
-        for (name, value) in self.env.iter() {
-            next.env.set(&format!("REDIRECT_{name}"), value);
+        for (name, value) in self.tables.env.iter() {
+            next.tables.env.set(&format!("REDIRECT_{name}"), value);
         }
-        next.env.set("REDIRECT_STATUS", status.to_string());
+        next.tables.env.set("REDIRECT_STATUS", status.to_string());
         let mut url = match self.settings.core.qualify_redirect_url() {
             true => self.base_url(),
             false => Vec::new(),
         };
         url.extend_from_slice(&self.path);
-        next.env.set("REDIRECT_URL", url);
+        next.tables.env.set("REDIRECT_URL", url);
         if let Some(query) = &self.query {
-            next.env.set("REDIRECT_QUERY_STRING", query.as_slice());
+            next.tables.env.set("REDIRECT_QUERY_STRING", query.as_slice());
         }
         next.client.ip = self.client.ip;
         next.authentication.clone_from(&self.authentication);
         next.output = self.output.redirected();
         next.negotiated = self.negotiated.redirected();
         next.common.clone_from(&self.common);
-        next.lineage = self.lineage.redirected(status, &self.notes, || Original {
+        next.lineage = self.lineage.redirected(status, &self.tables.notes, || Original {
             asked: self.asked(Because::NotInAnswer),
             status,
             filename: self.logged_filename(),
             handler: None,
             user: self.authentication.user.clone(),
-            env: self.env.clone(),
+            env: self.tables.env.clone(),
             logs: access_log::chosen_before(self, status),
         });
         next.mark_personal();

@@ -20,7 +20,7 @@ use crate::sharing::Kept;
 use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
-use crate::table::Table;
+use crate::table::Tables;
 use message::{Framing, Method};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -40,8 +40,7 @@ pub struct CachedScript {
     mapping: Mapping,
     pub settings: Arc<Settings>,
     negotiated: Negotiated,
-    env: Table,
-    notes: Table,
+    tables: Tables,
     output: OutputFields,
     authentication: Authentication,
     /// Where `.htaccess` files were looked for, and what was there.
@@ -65,8 +64,7 @@ impl CachedScript {
             mapping: request.mapping.clone(),
             settings: request.settings.clone(),
             negotiated: request.negotiated.clone(),
-            env: request.env.clone(),
-            notes: request.notes.clone(),
+            tables: request.tables.clone(),
             output: request.output.clone(),
             authentication: request.authentication.clone(),
             access_files: request.access_files(),
@@ -88,8 +86,7 @@ impl CachedScript {
         request.mapping = self.mapping.clone();
         request.settings = self.settings.clone();
         request.negotiated.clone_from(&self.negotiated);
-        request.env = self.env.clone();
-        request.notes = self.notes.clone();
+        request.tables = self.tables.clone();
         request.output = self.output.clone();
         request.authentication = self.authentication.clone();
         request.cached_script = Some(self.clone());

@@ -16,6 +16,15 @@ pub struct Table {
     rows: Vec<(Cow<'static, str>, Vec<u8>)>,
 }
 
+/// What modules tell each other, scripts and logs about a request.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// Variables, which scripts get as well (`r->subprocess_env`).
+    pub env: Table,
+    /// Notes (`r->notes`).
+    pub notes: Table,
+}
+
 /// The request to an application, and where in its bytes the variables lie.
 #[derive(Clone, Debug)]
 struct Sent {

@@ -132,7 +132,7 @@ fn finish(
     locations.map_err(|_| limit(request))?;
     merged.lay(of, &mut layers, &matching.sections);
     for (name, value) in matching.captured {
-        request.env.set(&name, value);
+        request.tables.env.set(&name, value);
     }
     request.settings = layers.settings.clone();
     Ok(layers)
@@ -159,7 +159,7 @@ pub(crate) async fn locations_only(request: &mut RequestContext<'_>) -> Result<(
     request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);
     request.settings = layers.settings.clone();
     for (name, value) in matching.captured {
-        request.env.set(&name, value);
+        request.tables.env.set(&name, value);
     }
     condition::walk(request, layers).await
 }

@@ -94,7 +94,7 @@ impl Flavor {
         let timeout_ms = SETTINGS.of(&request.settings).timeout_ms(self.is_daemon);
         let timeout_ms = timeout_ms.unwrap_or(request.host.timing.timeout_ms);
         // The page for a request that found no room does not wait for room once more.
-        let was_refused = request.env.get("REDIRECT_STATUS") == Some(b"503");
+        let was_refused = request.tables.env.get("REDIRECT_STATUS") == Some(b"503");
         let start_ms = if was_refused { timeout_ms.min(PAGE_START_MS) } else { timeout_ms };
         let mut waits = Waits::new(request.spent().clone());
         waits.now_for(Some(Cause::BackendConnect));
@@ -404,7 +404,7 @@ fn order(request: &mut RequestContext<'_>, body: &RequestBody) -> Command {
     if let RequestBody::Spooled(spool) = body {
         tell_body_length(&mut env, spool.length());
     }
-    request.env = env;
+    request.tables.env = env;
     let path = request.mapping.place.path();
     let folder = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     let words = arguments::words(request.query());
@@ -414,7 +414,7 @@ fn order(request: &mut RequestContext<'_>, body: &RequestBody) -> Command {
         limits: settings.core.limits(),
         folder: CString::new(&path[..folder]).unwrap_or_default(),
         arguments: arguments.collect(),
-        environment: variables(&request.env),
+        environment: variables(&request.tables.env),
         program: CString::new(path).unwrap_or_default(),
     }
 }

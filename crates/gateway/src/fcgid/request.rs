@@ -36,8 +36,8 @@ pub(super) fn head(request: &mut RequestContext<'_>, body: &Body) -> Arc<Opening
     HOP_BY_HOP.iter().for_each(|name| env.unset(name));
     // Said as mod_fcgid says it: an application must not keep the connection.
     env.set("HTTP_CONNECTION", "close");
-    request.env = env;
-    Arc::new(encode(request, &request.env))
+    request.tables.env = env;
+    Arc::new(encode(request, &request.tables.env))
 }
 
 /// `FcgidPassHeader`: under the name that is written, and under that of any field.

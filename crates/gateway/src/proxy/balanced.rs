@@ -103,7 +103,7 @@ impl Group {
         if let Some(session) = session {
             if let Some(nth) = balancer.routed(&session.route, tried) {
                 if balancer.members[nth].parameters.route != session.route {
-                    request.env.set("BALANCER_ROUTE_CHANGED", "1");
+                    request.tables.env.set("BALANCER_ROUTE_CHANGED", "1");
                 }
                 return Ok(Some(nth));
             }
@@ -114,7 +114,7 @@ impl Group {
             }
         }
         if balancer.rules.sticky.is_some() {
-            request.env.set("BALANCER_ROUTE_CHANGED", "1");
+            request.tables.env.set("BALANCER_ROUTE_CHANGED", "1");
         }
         let found = balancer.next(tried);
         let Some(wait_ms) = balancer.rules.wait_ms.filter(|_| found.is_none()) else {
@@ -148,12 +148,12 @@ impl Group {
 
     /// Tell logs and scripts who it is.
     fn tell(&self, request: &mut RequestContext<'_>, member: &Worker, session: Option<&Session>) {
-        request.env.set("BALANCER_NAME", self.balancer.name.as_str());
-        request.env.set("BALANCER_WORKER_NAME", member.name.as_str());
-        request.env.set("BALANCER_WORKER_ROUTE", member.parameters.route.as_str());
+        request.tables.env.set("BALANCER_NAME", self.balancer.name.as_str());
+        request.tables.env.set("BALANCER_WORKER_NAME", member.name.as_str());
+        request.tables.env.set("BALANCER_WORKER_ROUTE", member.parameters.route.as_str());
         if let Some(session) = session {
-            request.env.set("BALANCER_SESSION_STICKY", session.name.as_str());
-            request.env.set("BALANCER_SESSION_ROUTE", session.route.as_str());
+            request.tables.env.set("BALANCER_SESSION_STICKY", session.name.as_str());
+            request.tables.env.set("BALANCER_SESSION_ROUTE", session.route.as_str());
         }
     }
 

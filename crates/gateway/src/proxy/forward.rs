@@ -198,7 +198,7 @@ fn is_found_here(request: &RequestContext<'_>) -> bool {
 
 /// How `PATH_INFO` is to be found (`proxy-fcgi-pathinfo`).
 fn env(request: &RequestContext<'_>) -> Option<String> {
-    let value = request.env.get("proxy-fcgi-pathinfo")?;
+    let value = request.tables.env.get("proxy-fcgi-pathinfo")?;
     Some(String::from_utf8_lossy(value).to_ascii_lowercase())
 }
 

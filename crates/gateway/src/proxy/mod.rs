@@ -195,7 +195,7 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
     let of_host = &HOST_SETTINGS.of(&request.host.modules).passes;
     let is_path = request.path.first() == Some(&b'/');
     let says_nothing = of_host.is_empty() && SETTINGS.of(&request.settings).pass.is_none();
-    if says_nothing || !is_path || request.env.has("no-proxy") {
+    if says_nothing || !is_path || request.tables.env.has("no-proxy") {
         return Ok(None);
     }
     let settings = request.settings.clone();

@@ -60,7 +60,7 @@ impl Pass {
     pub(super) fn apply(&self, request: &RequestContext<'_>) -> Result<Passed, Stop> {
         let fills = self.flags.interpolates && SETTINGS.of(&request.settings).interpolates();
         let fill = |text: &str| match fills {
-            true => interpolated(text, &request.env),
+            true => interpolated(text, &request.tables.env),
             false => text.as_bytes().to_vec(),
         };
         let Flags { is_raw, maps_encoded, .. } = self.flags;

@@ -315,13 +315,13 @@ impl Job {
         work: &Work,
     ) -> Result<Arc<Opening>, Failure> {
         if let Some((sent, env)) = self.planned(request, work) {
-            request.env = env;
+            request.tables.env = env;
             return Ok(sent);
         }
-        request.env = self.variables(request, work)?;
+        request.tables.env = self.variables(request, work)?;
         let settings = request.settings.clone();
         SETTINGS.of(&settings).fix(request);
-        Ok(Arc::new(encode(request, &request.env, work.has_body())))
+        Ok(Arc::new(encode(request, &request.tables.env, work.has_body())))
     }
 
     /// The same of a request like others, for which most of it is known.

@@ -87,8 +87,8 @@ impl Settings {
                 Err(text) => Err(text),
             };
             match value {
-                Ok(Some(value)) => request.env.set(&rule.name, value),
-                Ok(None) => request.env.unset(&rule.name),
+                Ok(Some(value)) => request.tables.env.set(&rule.name, value),
+                Ok(None) => request.tables.env.unset(&rule.name),
                 Err(text) => {
                     let text = format!(
                         "Error evaluating expression for replacement of {}: '{text}'",

@@ -164,7 +164,7 @@ impl Provider {
         NowOrLater::Now(Ok(match self {
             Self::All(granted) => Verdict::granted(*granted),
             Self::Env(names) => {
-                Verdict::granted(names.iter().any(|name| request.env.get(name).is_some()))
+                Verdict::granted(names.iter().any(|name| request.tables.env.get(name).is_some()))
             }
             Self::Method(methods) => Verdict::granted(methods.has(request.method())),
             Self::Expr { expression, asks_for_user } => {

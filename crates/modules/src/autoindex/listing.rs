@@ -140,7 +140,7 @@ impl Handler for Listing {
 
 fn forbidden(request: &RequestContext<'_>) -> Failure {
     let path = request.display_path();
-    let tried = request.notes.get("dir-index-names").unwrap_or(b"none");
+    let tried = request.tables.notes.get("dir-index-names").unwrap_or(b"none");
     let tried = String::from_utf8_lossy(tried);
     let text = format!(
         "Cannot serve directory {path}: No matching DirectoryIndex ({tried}) found, and \

@@ -231,7 +231,7 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
         is_subrequest: request.lineage.purpose == Purpose::Sub,
         is_initial: request.lineage.purpose == Purpose::Main,
         by_extension,
-        env: &request.env,
+        env: &request.tables.env,
         holds: &|condition, response| {
             condition.holds_here(request, Some(response)).unwrap_or_else(|text| {
                 let text = format!("Error evaluating filter dispatch condition: {text}");

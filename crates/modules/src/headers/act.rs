@@ -222,7 +222,7 @@ impl Work<'_, '_> {
             Condition::Always => true,
             Condition::Variable { name, is_absent } => {
                 self.request.mark_personal();
-                self.request.env.has(name) != *is_absent
+                self.request.tables.env.has(name) != *is_absent
             }
             // As in httpd a condition without a value is none.
             Condition::Expression(expression) => {
@@ -282,7 +282,7 @@ impl Work<'_, '_> {
             Action::Note(value) => {
                 let note = self.value(value);
                 if let Some(found) = fields::get(self.fields(), name).map(<[u8]>::to_vec) {
-                    self.request.notes.set(&String::from_utf8_lossy(&note), found);
+                    self.request.tables.notes.set(&String::from_utf8_lossy(&note), found);
                 }
             }
         }

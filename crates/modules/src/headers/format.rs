@@ -160,7 +160,7 @@ impl Piece {
 
 /// An environment variable in one line (unwrap_header).
 fn variable(request: &RequestContext<'_>, name: &str, out: &mut Vec<u8>) {
-    let value = request.env.get(name).unwrap_or(b"(null)");
+    let value = request.tables.env.get(name).unwrap_or(b"(null)");
     let plain = |byte: &u8| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte };
     out.extend(value.iter().map(plain));
 }

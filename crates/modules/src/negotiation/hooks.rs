@@ -286,9 +286,9 @@ fn choose(request: &RequestContext<'_>, variants: &[Variant], prefers_scripts: b
         accept_encoding: accept[3].as_deref(),
         negotiate: negotiate.as_deref(),
         user_agent: user_agent.as_deref(),
-        prefer_language: request.env.get("prefer-language"),
-        no_gzip: request.env.has("no-gzip"),
-        gzip_only_html: request.env.get("gzip-only-text/html") == Some(b"1"),
+        prefer_language: request.tables.env.get("prefer-language"),
+        no_gzip: request.tables.env.has("no-gzip"),
+        gzip_only_html: request.tables.env.get("gzip-only-text/html") == Some(b"1"),
     };
     choose::choose(&asked, SETTINGS.of(&request.settings), variants)
 }

@@ -127,7 +127,7 @@ async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         Class::Empty => Ok(()),
         Class::Variables(table) => {
             request.mark_personal();
-            table.iter().for_each(|(name, value)| request.env.set(name, value));
+            table.iter().for_each(|(name, value)| request.tables.env.set(name, value));
             Ok(())
         }
         Class::Open => {
@@ -173,9 +173,9 @@ async fn run(
     subject: &Subject<'_>,
 ) -> Result<(), Stop> {
     request.mark_personal();
-    let mut env = std::mem::take(&mut request.env);
+    let mut env = std::mem::take(&mut request.tables.env);
     let done = rule::apply(rules, subject, Some(request), &mut env).await;
-    request.env = env;
+    request.tables.env = env;
     done.map_err(|rule::TooLong(name)| {
         let text = format!("Regular expression replacement failed for '{name}', value too long?");
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "setenvif", text);

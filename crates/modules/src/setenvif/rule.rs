@@ -223,10 +223,10 @@ async fn holds<'v>(
     request: &mut RequestContext<'_>,
     env: &mut Table,
 ) -> Option<Found<'v>> {
-    std::mem::swap(&mut request.env, env);
+    std::mem::swap(&mut request.tables.env, env);
     let mut matches = Box::<expr::Matches>::default();
     let holds = expression.holds_with(request, None, &mut matches).await;
-    std::mem::swap(&mut request.env, env);
+    std::mem::swap(&mut request.tables.env, env);
     (holds == Ok(true)).then_some(Found::Matches(matches))
 }
 

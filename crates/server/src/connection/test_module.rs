@@ -35,7 +35,7 @@ pub(super) static MODULE: Module = Module::new(
 fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if request.path == b"/http1/mod.rs" {
         let value = request.field("X-Ask").unwrap_or_default().to_vec();
-        request.env.set("ASKED", value);
+        request.tables.env.set("ASKED", value);
     }
     Ok(())
 }
@@ -45,7 +45,7 @@ fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(
         b"/mod.rs" => format!("{:?}", request.method()).into_bytes(),
         b"/tests.rs" => request.query().unwrap_or_default().to_vec(),
         b"/toy_tests.rs" => format!("{:?}", request.exact_method()).into_bytes(),
-        b"/http1/mod.rs" => request.env.get("ASKED").unwrap_or_default().to_vec(),
+        b"/http1/mod.rs" => request.tables.env.get("ASKED").unwrap_or_default().to_vec(),
         _ => return Ok(()),
     };
     response.set("X-Said", said);

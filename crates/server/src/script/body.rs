@@ -121,5 +121,5 @@ impl Merge for Buffering {}
 /// (`RequestBuffering Off`, or the variable by which httpd is told to pass a body on as it comes).
 fn buffering(request: &RequestContext<'_>) -> Option<u64> {
     let set = BUFFERING.of(&request.settings).0.unwrap_or(Some(BUFFERING_BYTES));
-    set.filter(|_| !request.env.has("proxy-sendchunked"))
+    set.filter(|_| !request.tables.env.has("proxy-sendchunked"))
 }

@@ -37,7 +37,7 @@ pub struct Rules {
 
 /// All variables for the script that answers `request`.
 pub fn environment(request: &RequestContext<'_>, rules: Rules) -> Table {
-    let mut env = request.env.clone();
+    let mut env = request.tables.env.clone();
     env.reserve(VARIABLES);
     request_fields(request, rules, &mut env);
     inherited(&mut env);

@@ -34,10 +34,10 @@ impl Template {
     /// Of a request for which `all` are its variables.
     pub fn of(request: &RequestContext<'_>, all: &Table) -> Option<Self> {
         // A field that another request has would take its place.
-        if request.env.iter().any(|(name, _)| may_be_field(name)) {
+        if request.tables.env.iter().any(|(name, _)| may_be_field(name)) {
             return None;
         }
-        let own = encoded(&request.env);
+        let own = encoded(&request.tables.env);
         let mut params = Params::new(true);
         params.add_pairs(&own).ok()?;
         let mut script = environment::of_script(request);

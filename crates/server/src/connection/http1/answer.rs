@@ -333,7 +333,7 @@ impl Connection {
         let (mut response, logged) = answer;
         let timing = self.host().timing;
         let is_head = request.is_head();
-        let quirks = Quirks::of(&logged.env, request, wish.named);
+        let quirks = Quirks::of(&logged.tables.env, request, wish.named);
         let delimiter = Delimiter::of(&response, is_head, quirks.understood);
         let must_close = !timing.keep_alive
             || quirks.must_close
@@ -393,7 +393,10 @@ impl Connection {
         let result = self.transmit(bytes, body, delimiter, held, &mut sent).await;
         held.set_bytes(sent.bytes);
         if let Some(notes) = &response.notes {
-            notes.borrow().iter().for_each(|(name, value)| logged.notes.set(name, value.as_str()));
+            notes
+                .borrow()
+                .iter()
+                .for_each(|(name, value)| logged.tables.notes.set(name, value.as_str()));
         }
         let (body_bytes, sent_bytes) = (sent.body(), sent.bytes);
         Written { head, logged, body_bytes, sent_bytes, first_byte_us, result }
