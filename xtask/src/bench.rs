@@ -32,8 +32,8 @@ mod waits;
 use std::path::Path;
 use std::process::ExitCode;
 
-use lab::Lab;
-use options::Options;
+use lab::BenchLab;
+use options::BenchOptions;
 use peers::SERVERS;
 use scenarios::SCENARIOS;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     {
         return keeper::main(Path::new(folder));
     }
-    match Options::parse(args).and_then(|options| measure(&options)) {
+    match BenchOptions::parse(args).and_then(|options| measure(&options)) {
         Ok(code) => code,
         Err(message) => {
             eprintln!("bench: {message}");
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 /// The run: prepare, measure scenario by scenario, stop everything, report.
-fn measure(options: &Options) -> Result<ExitCode, String> {
+fn measure(options: &BenchOptions) -> Result<ExitCode, String> {
     if options.help {
         print!("{HELP}\nscenarios:\n{}\nservers:\n{}", scenario_list(), server_list());
         return Ok(ExitCode::SUCCESS);
@@ -92,7 +92,8 @@ fn measure(options: &Options) -> Result<ExitCode, String> {
     setup::allow_open_files(open_files.unwrap_or(0))?;
     let mut runs = Vec::new();
     {
-        let mut lab = Lab::open(binary)?; // stops the servers and removes its folder when dropped
+        // Dropped, it stops the servers and removes its folder.
+        let mut lab = BenchLab::open(binary)?;
         for scenario in &options.scenarios {
             runs.extend(course::run(scenario, &mut lab, options)?);
         }

@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::bench::programs;
-use lab::Lab;
-use modules::Server;
-use record::Record;
-use tap::Outcome;
+use lab::ConformanceLab;
+use modules::HttpdServer;
+use record::ConformanceRecord;
+use tap::TestOutcome;
 
 const HELP: &str = "\
 usage: cargo xtask conformance [OPTION...] [FILE...]
@@ -44,7 +44,7 @@ examples:
 
 /// What the command line asks for.
 #[derive(Debug)]
-struct Options {
+struct ConformanceOptions {
     server: Option<PathBuf>,
     mpm: String,
     record: bool,
@@ -54,7 +54,7 @@ struct Options {
 
 /// Runs the chore; fails when a file that passed once does not pass now.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    match Options::parse(args).and_then(|options| conform(&options)) {
+    match ConformanceOptions::parse(args).and_then(|options| conform(&options)) {
         Ok(code) => code,
         Err(message) => {
             eprintln!("conformance: {message}");
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-impl Options {
+impl ConformanceOptions {
     fn parse(args: &[String]) -> Result<Self, String> {
         let mut options = Self {
             server: None,
@@ -98,7 +98,7 @@ fn mpm(name: &str) -> Result<String, String> {
 }
 
 /// The run: prepare, start the server, run file by file, compare and keep.
-fn conform(options: &Options) -> Result<ExitCode, String> {
+fn conform(options: &ConformanceOptions) -> Result<ExitCode, String> {
     if options.help {
         print!("{HELP}");
         return Ok(ExitCode::SUCCESS);
@@ -107,27 +107,27 @@ fn conform(options: &Options) -> Result<ExitCode, String> {
     if options.record && options.mpm != "event" {
         return Err("--record keeps the results of the event MPM only".into());
     }
-    let record = Record::load()?;
+    let record = ConformanceRecord::load()?;
     suite::install_packages()?;
     let folder = programs::target_folder()?.join("conformance");
     let suite = suite::fetch(&folder)?;
-    let server = Server::find(options.server.as_deref())?;
+    let server = HttpdServer::find(options.server.as_deref())?;
     let run = suite.lay_out(&server, &options.mpm)?;
     let files = suite.choose(&options.files)?;
     println!("conformance: {} files against {}", files.len(), server.version);
-    let mut lab = Lab::open(&run)?;
+    let mut lab = ConformanceLab::open(&run)?;
     lab.configure()?;
     lab.start_server()?;
     let results = files.iter().map(|file| Ok((file.clone(), judge(&mut lab, file)?)));
-    let results: Vec<(String, Outcome)> = results.collect::<Result<_, String>>()?;
+    let results: Vec<(String, TestOutcome)> = results.collect::<Result<_, String>>()?;
     drop(lab);
     finish(record, &results, &server, &suite.version, options.record)
 }
 
 /// Runs one file, unless it cannot run anywhere, and tells its outcome.
-fn judge(lab: &mut Lab, file: &str) -> Result<Outcome, String> {
+fn judge(lab: &mut ConformanceLab, file: &str) -> Result<TestOutcome, String> {
     let outcome = match suite::lacks_module(file) {
-        Some(module) => Outcome::Skipped(format!("needs the C module {module} of the suite")),
+        Some(module) => TestOutcome::Skipped(format!("needs the C module {module} of the suite")),
         None => lab.test(file)?,
     };
     println!("{file:34} {outcome}");
@@ -136,9 +136,9 @@ fn judge(lab: &mut Lab, file: &str) -> Result<Outcome, String> {
 
 /// Compares with what passed before, and keeps the results if that is asked for.
 fn finish(
-    mut record: Record,
-    results: &[(String, Outcome)],
-    server: &Server,
+    mut record: ConformanceRecord,
+    results: &[(String, TestOutcome)],
+    server: &HttpdServer,
     suite: &str,
     keep: bool,
 ) -> Result<ExitCode, String> {
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn files_stand_between_options() {
         let args = ["http11", "--mpm", "worker", "--record", "modules/alias"];
-        let options = Options::parse(&args.map(str::to_owned)).unwrap();
+        let options = ConformanceOptions::parse(&args.map(str::to_owned)).unwrap();
         assert_eq!(options.files, ["http11", "modules/alias"]);
         assert!(options.mpm == "worker" && options.record && options.server.is_none());
     }
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_does_not_exist_is_refused() {
         for args in [["--mpm", "winnt"], ["--fast", "x"], ["x", "--server"]] {
-            assert!(Options::parse(&args.map(str::to_owned)).is_err(), "{args:?}");
+            assert!(ConformanceOptions::parse(&args.map(str::to_owned)).is_err(), "{args:?}");
         }
     }
 }

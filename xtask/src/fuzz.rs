@@ -8,7 +8,7 @@ mod report;
 mod seeds;
 
 use crate::project::root;
-use report::Outcome;
+use report::FuzzOutcome;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ const LONGEST_INPUT_BYTES: u32 = 4096;
 
 /// What the command line asked for.
 #[derive(Debug, PartialEq)]
-struct Options {
+struct FuzzOptions {
     seconds: u32,
     only: Option<Vec<String>>,
     keep: bool,
@@ -63,8 +63,8 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-fn parse(args: &[String]) -> Option<Options> {
-    let mut options = Options { seconds: 60, only: None, keep: false };
+fn parse(args: &[String]) -> Option<FuzzOptions> {
+    let mut options = FuzzOptions { seconds: 60, only: None, keep: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -78,7 +78,7 @@ fn parse(args: &[String]) -> Option<Options> {
 }
 
 /// Builds and runs; whether no target found anything.
-fn fuzz(options: &Options) -> Result<bool, String> {
+fn fuzz(options: &FuzzOptions) -> Result<bool, String> {
     let targets = targets(options)?;
     check_tools()?;
     let built = build()?;
@@ -98,7 +98,7 @@ fn fuzz(options: &Options) -> Result<bool, String> {
 }
 
 /// One target per file of `fuzz/targets`.
-fn targets(options: &Options) -> Result<Vec<String>, String> {
+fn targets(options: &FuzzOptions) -> Result<Vec<String>, String> {
     let files = fs::read_dir(folder().join("targets")).map_err(text("read fuzz/targets"))?;
     let stem = |path: PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
     let mut names: Vec<String> = files.filter_map(|file| stem(file.ok()?.path())).collect();
@@ -152,7 +152,7 @@ fn host() -> Result<String, String> {
 }
 
 /// Runs one target over its seeds and over what it learned before.
-fn run_target(name: &str, program: &Path, seconds: u32) -> Result<Outcome, String> {
+fn run_target(name: &str, program: &Path, seconds: u32) -> Result<FuzzOutcome, String> {
     let (seeds, learned) = (unpack_seeds(name)?, make(&learned(name))?);
     let crashes = make(&folder().join("crashes"))?;
     let mut command = Command::new(program);
@@ -166,7 +166,7 @@ fn run_target(name: &str, program: &Path, seconds: u32) -> Result<Outcome, Strin
         .arg("-print_final_stats=1")
         .args([&learned, &seeds]);
     let (ended_well, log) = output(&mut command)?;
-    Ok(Outcome::read(&log, ended_well))
+    Ok(FuzzOutcome::read(&log, ended_well))
 }
 
 /// libFuzzer writes everything to standard error; the rest goes nowhere.
@@ -249,16 +249,16 @@ fn text(step: &'static str) -> impl Fn(std::io::Error) -> String {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Option<Options> {
+    fn parsed(line: &str) -> Option<FuzzOptions> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_command_line_is_read() {
-        let bare = Options { seconds: 60, only: None, keep: false };
+        let bare = FuzzOptions { seconds: 60, only: None, keep: false };
         assert_eq!(parsed(""), Some(bare));
         let only = Some(vec!["head".to_owned(), "path".to_owned()]);
-        let full = Options { seconds: 5, only, keep: true };
+        let full = FuzzOptions { seconds: 5, only, keep: true };
         assert_eq!(parsed("--seconds 5 --only head,path --keep"), Some(full));
         for wrong in ["--seconds", "--seconds x", "--only", "head"] {
             assert_eq!(parsed(wrong), None, "{wrong}");
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn every_target_has_seeds_that_can_be_read_and_a_program_in_the_manifest() {
-        let all = Options { seconds: 0, only: None, keep: false };
+        let all = FuzzOptions { seconds: 0, only: None, keep: false };
         let manifest = fs::read_to_string(folder().join("Cargo.toml")).unwrap();
         let names = targets(&all).unwrap();
         assert!(names.len() > 5, "{names:?}");
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn an_unknown_target_is_named() {
         let only = Some(vec!["nothing".to_owned()]);
-        let message = targets(&Options { seconds: 0, only, keep: false }).unwrap_err();
+        let message = targets(&FuzzOptions { seconds: 0, only, keep: false }).unwrap_err();
         assert!(
             message.starts_with("there is no target nothing; there are answer, body, "),
             "{message}"

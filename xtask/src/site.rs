@@ -18,7 +18,7 @@ use std::process::ExitCode;
 const SITE: &str = "examples/site";
 
 /// One generated file.
-struct Output {
+struct GeneratedFile {
     /// Below the site's folder.
     path: String,
     content: Vec<u8>,
@@ -53,9 +53,13 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 /// Returns the files that differed, and writes them unless it should only check.
-fn bring_up_to_date(site: &Path, outputs: &[Output], check: bool) -> io::Result<Vec<String>> {
+fn bring_up_to_date(
+    site: &Path,
+    outputs: &[GeneratedFile],
+    check: bool,
+) -> io::Result<Vec<String>> {
     let mut stale = Vec::new();
-    for Output { path, content } in outputs {
+    for GeneratedFile { path, content } in outputs {
         let target = site.join(path);
         if fs::read(&target).is_ok_and(|present| same(&present, content)) {
             continue;
@@ -70,17 +74,23 @@ fn bring_up_to_date(site: &Path, outputs: &[Output], check: bool) -> io::Result<
 }
 
 /// Every file that this chore makes.
-fn outputs() -> Result<Vec<Output>, png::EncodingError> {
+fn outputs() -> Result<Vec<GeneratedFile>, png::EncodingError> {
     let tiles = gallery::tiles();
     let mut outputs = vec![
-        Output { path: "gallery.html".into(), content: gallery::page().into_bytes() },
-        Output { path: "favicon.ico".into(), content: mark::icon()? },
-        Output { path: "downloads/palettes.json".into(), content: gallery::palettes_json().into() },
-        Output { path: "downloads/sheet.png".into(), content: gallery::sheet(&tiles).to_png()? },
+        GeneratedFile { path: "gallery.html".into(), content: gallery::page().into_bytes() },
+        GeneratedFile { path: "favicon.ico".into(), content: mark::icon()? },
+        GeneratedFile {
+            path: "downloads/palettes.json".into(),
+            content: gallery::palettes_json().into(),
+        },
+        GeneratedFile {
+            path: "downloads/sheet.png".into(),
+            content: gallery::sheet(&tiles).to_png()?,
+        },
     ];
     for tile in &tiles {
         let content = tile.picture(gallery::TILE_SIDE).to_png()?;
-        outputs.push(Output { path: tile.path(), content });
+        outputs.push(GeneratedFile { path: tile.path(), content });
     }
     Ok(outputs)
 }

@@ -17,18 +17,18 @@ mod visit;
 
 use crate::project::root;
 use chaos::Chaos;
-use health::Sample;
-use ledger::Ledger;
-use random::Random;
-use server::Server;
-use site::Site;
+use health::HealthSample;
+use ledger::SoakLedger;
+use random::SoakRandom;
+use server::SoakServer;
+use site::SoakSite;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{Scope, ScopedJoinHandle, scope, sleep};
 use std::time::{Duration, Instant, SystemTime};
-use visit::Visit;
+use visit::SoakVisit;
 
 const USAGE: &str = "\
 usage: cargo xtask soak [--seconds N] [--connections N] [--seed N] [--binary FILE]
@@ -49,7 +49,7 @@ const STEADY_SHARE: u64 = 4;
 
 /// What the command line asked for.
 #[derive(Debug, PartialEq)]
-struct Options {
+struct SoakOptions {
     seconds: u64,
     connections: u64,
     seed: u64,
@@ -72,10 +72,10 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-fn parse(args: &[String]) -> Option<Options> {
+fn parse(args: &[String]) -> Option<SoakOptions> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let seed = now.map_or(1, |since| since.as_secs());
-    let mut options = Options { seconds: 600, connections: 12, seed, binary: None };
+    let mut options = SoakOptions { seconds: 600, connections: 12, seed, binary: None };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let value = args.next()?;
@@ -91,13 +91,13 @@ fn parse(args: &[String]) -> Option<Options> {
 }
 
 /// One run from the folder it needs to its removal; whether every invariant held.
-fn soak(options: &Options) -> Result<bool, String> {
+fn soak(options: &SoakOptions) -> Result<bool, String> {
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
         None => build()?,
     };
     let home = std::env::temp_dir().join(format!("trivet-soak-{}", std::process::id()));
-    let ledger = Ledger::default();
+    let ledger = SoakLedger::default();
     let ran = run_in(options, &binary, &home, &ledger);
     if let Err(message) = &ran {
         ledger.find(message.clone());
@@ -126,12 +126,17 @@ fn build() -> Result<PathBuf, String> {
     Ok(root().join(target).join("release/trivet"))
 }
 
-fn run_in(options: &Options, binary: &Path, home: &Path, ledger: &Ledger) -> Result<(), String> {
-    let mut random = Random::new(options.seed);
+fn run_in(
+    options: &SoakOptions,
+    binary: &Path,
+    home: &Path,
+    ledger: &SoakLedger,
+) -> Result<(), String> {
+    let mut random = SoakRandom::new(options.seed);
     let source = root().join("examples/site");
-    let site = Site::make(&source, home.join("site"), &mut random);
+    let site = SoakSite::make(&source, home.join("site"), &mut random);
     let mut site = site.map_err(server::text("make the site"))?;
-    let server = Server::start(binary, home)?;
+    let server = SoakServer::start(binary, home)?;
     site.learn(server.port)?;
     println!(
         "soak: parent {}, port {}, {} connections, {} s, seed {}",
@@ -141,7 +146,7 @@ fn run_in(options: &Options, binary: &Path, home: &Path, ledger: &Ledger) -> Res
         options.seconds,
         options.seed
     );
-    let run = Run { options, server: &server, site: &site, ledger, start: Instant::now() };
+    let run = SoakRun { options, server: &server, site: &site, ledger, start: Instant::now() };
     run.phases()?;
     for fault in server.stop() {
         ledger.find(fault);
@@ -153,15 +158,15 @@ fn run_in(options: &Options, binary: &Path, home: &Path, ledger: &Ledger) -> Res
 }
 
 /// What all phases of a run share.
-struct Run<'a> {
-    options: &'a Options,
-    server: &'a Server,
-    site: &'a Site,
-    ledger: &'a Ledger,
+struct SoakRun<'a> {
+    options: &'a SoakOptions,
+    server: &'a SoakServer,
+    site: &'a SoakSite,
+    ledger: &'a SoakLedger,
     start: Instant,
 }
 
-impl Run<'_> {
+impl SoakRun<'_> {
     /// Warm up, look; load with faults, then without, look; load without faults, look again.
     fn phases(&self) -> Result<(), String> {
         let total = Duration::from_secs(self.options.seconds);
@@ -189,20 +194,20 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn rest(&self, when: &str) -> Result<Sample, String> {
+    fn rest(&self, when: &str) -> Result<HealthSample, String> {
         let sample = health::at_rest(self.server, self.start)?;
         println!("soak: {when}: {sample}");
         Ok(sample)
     }
 
-    fn compare(&self, when: &str, base: &Sample, now: &Sample) {
+    fn compare(&self, when: &str, base: &HealthSample, now: &HealthSample) {
         for fault in now.growth_since(base) {
             self.ledger.find(format!("{when}: {fault}"));
         }
     }
 
     /// Load for a time, with faults or without. All threads have ended when it returns.
-    fn phase(&self, name: &str, time: Duration, faults: bool) -> Result<Vec<Sample>, String> {
+    fn phase(&self, name: &str, time: Duration, faults: bool) -> Result<Vec<HealthSample>, String> {
         let stop = AtomicBool::new(false);
         let number = AtomicU64::new(0);
         scope(|threads| {
@@ -230,7 +235,7 @@ impl Run<'_> {
     ) -> ScopedJoinHandle<'s, ()> {
         threads.spawn(move || {
             let own = number.fetch_add(1, Relaxed) + 1;
-            let mut random = Random::new(self.options.seed ^ (own << 40));
+            let mut random = SoakRandom::new(self.options.seed ^ (own << 40));
             while !stop.load(Relaxed) {
                 self.act(&mut random);
             }
@@ -238,9 +243,9 @@ impl Run<'_> {
     }
 
     /// One connection from its opening to its end.
-    fn act(&self, random: &mut Random) {
+    fn act(&self, random: &mut SoakRandom) {
         let act = acts::choose(random);
-        let mut visit = Visit { site: self.site, random, port: self.server.port, answers: 0 };
+        let mut visit = SoakVisit { site: self.site, random, port: self.server.port, answers: 0 };
         let opened = Instant::now();
         let done = (act.run)(&mut visit);
         self.ledger.answers.fetch_add(visit.answers, Relaxed);
@@ -251,21 +256,21 @@ impl Run<'_> {
     }
 
     fn chaos(&self) -> Chaos<'_> {
-        let random = Random::new(self.options.seed ^ 0x5eed);
+        let random = SoakRandom::new(self.options.seed ^ 0x5eed);
         Chaos { server: self.server, site: self.site, ledger: self.ledger, random }
     }
 
     /// Looks after the parent and prints a line now and then until the time is over.
-    fn watch(&self, name: &str, time: Duration) -> Result<Vec<Sample>, String> {
+    fn watch(&self, name: &str, time: Duration) -> Result<Vec<HealthSample>, String> {
         let end = Instant::now() + time;
-        let mut samples: Vec<Sample> = Vec::new();
+        let mut samples: Vec<HealthSample> = Vec::new();
         let mut next_line = Instant::now() + PROGRESS;
         while Instant::now() < end {
             sleep(Duration::from_secs(1).min(end.saturating_duration_since(Instant::now())));
             if let Some(status) = self.server.ended() {
                 return Err(format!("the parent has ended ({status})"));
             }
-            let sample = Sample::take(self.server, self.start);
+            let sample = HealthSample::take(self.server, self.start);
             if let Some(before) = samples.last() {
                 for pid in health::lasting_zombies(before, &sample) {
                     self.ledger.find(format!("child {pid} is dead for a second and not reaped"));
@@ -285,7 +290,7 @@ impl Run<'_> {
     }
 }
 
-fn counts(ledger: &Ledger) -> String {
+fn counts(ledger: &SoakLedger) -> String {
     let load = |count: &AtomicU64| count.load(Relaxed);
     format!(
         "{} answers, {} lost, {} again, {} wrong | {} kills, {} restarts, {} files, {} logs",
@@ -301,7 +306,7 @@ fn counts(ledger: &Ledger) -> String {
 }
 
 /// Prints how it ended; whether every invariant held.
-fn summary(ledger: &Ledger, options: &Options) -> bool {
+fn summary(ledger: &SoakLedger, options: &SoakOptions) -> bool {
     let most_lost = ledger.kill_count() as u64 * options.connections;
     let lost = ledger.lost.load(Relaxed);
     if lost > most_lost {
@@ -323,7 +328,7 @@ fn summary(ledger: &Ledger, options: &Options) -> bool {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Option<Options> {
+    fn parsed(line: &str) -> Option<SoakOptions> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
@@ -331,7 +336,7 @@ mod tests {
     fn the_command_line_is_read() {
         let all = "--seconds 30 --connections 3 --seed 9 --binary a/b";
         let binary = Some(PathBuf::from("a/b"));
-        let options = Options { seconds: 30, connections: 3, seed: 9, binary };
+        let options = SoakOptions { seconds: 30, connections: 3, seed: 9, binary };
         assert_eq!(parsed(all), Some(options));
         assert_eq!(parsed("--seed 1").map(|options| options.seconds), Some(600));
         for wrong in ["--seconds 29", "--seconds", "--connections 0", "--fast", "30"] {
@@ -341,8 +346,8 @@ mod tests {
 
     #[test]
     fn more_lost_connections_than_kills_explain_fail_the_run() {
-        let options = Options { seconds: 30, connections: 2, seed: 1, binary: None };
-        let ledger = Ledger::default();
+        let options = SoakOptions { seconds: 30, connections: 2, seed: 1, binary: None };
+        let ledger = SoakLedger::default();
         ledger.killing();
         ledger.lost.store(2, Relaxed);
         assert!(summary(&ledger, &options));

@@ -15,7 +15,7 @@ mod tree;
 mod workspace;
 
 use crate::project::root;
-use file::{File, Finding};
+use file::{Finding, TextFile};
 use std::process::ExitCode;
 use std::rc::Rc;
 use workspace::Workspace;
@@ -23,7 +23,7 @@ use workspace::Workspace;
 /// A check of one file: which paths it reads, and what it does.
 struct FileCheck {
     reads: fn(&str) -> bool,
-    run: fn(&File) -> Vec<Finding>,
+    run: fn(&TextFile) -> Vec<Finding>,
 }
 
 /// The checks that look at one file at a time.
@@ -79,7 +79,7 @@ fn findings() -> Result<Vec<Finding>, Box<dyn std::error::Error>> {
         let bytes = std::fs::read(root().join(path))?;
         // What is not UTF-8 is a picture or the like, and has no lines.
         if let Ok(text) = String::from_utf8(bytes) {
-            let file = File::new(path, text, &tree);
+            let file = TextFile::new(path, text, &tree);
             let due = FILE_CHECKS.iter().filter(|check| (check.reads)(path));
             findings.extend(due.flat_map(|check| (check.run)(&file)));
             sources.extend(rust::is_rust(path).then_some(file));

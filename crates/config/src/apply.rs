@@ -8,12 +8,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use crate::ast::{Line, Node, Section};
-use crate::call::{Call, Names, without_arguments};
+use crate::ast::{Line, Node, SectionNode};
+use crate::call::{Call, DirectiveNames, without_arguments};
 use crate::diagnostic::{Diagnostic, Error, Severity, diagnose};
 use crate::directive::{Apply, Args, Directive, SectionArgs};
 use crate::guards::is_host;
-use crate::index::{Found, Index};
+use crate::index::{DirectiveIndex, FoundRow};
 use crate::lexer::{self, Split};
 use crate::missing::{elsewhere, not_there_yet, unknown};
 use crate::scope::Scope;
@@ -59,19 +59,23 @@ pub trait Build {
     }
 }
 
-impl<B> Names for Index<B> {
+impl<B> DirectiveNames for DirectiveIndex<B> {
     fn scope_of(&self, name: &str) -> Option<Scope> {
         match self.find(name) {
-            Found::Row(row) => Some(row.scope),
-            Found::Elsewhere(_) => Some(Scope::OR_ALL),
-            Found::Unloaded(_) | Found::Unknown(_) => None,
+            FoundRow::Row(row) => Some(row.scope),
+            FoundRow::Elsewhere(_) => Some(Scope::OR_ALL),
+            FoundRow::Unloaded(_) | FoundRow::Unknown(_) => None,
         }
     }
 }
 
 /// Applies a tree to `build`. Gives all errors and warnings in the order of the lines.
-pub fn apply<B: Build>(nodes: &[Node], index: &Index<B>, build: &mut B) -> Vec<Diagnostic> {
-    let walk = Walk { index, notes: RefCell::default(), spare: RefCell::default() };
+pub fn apply<B: Build>(
+    nodes: &[Node],
+    index: &DirectiveIndex<B>,
+    build: &mut B,
+) -> Vec<Diagnostic> {
+    let walk = ApplyWalk { index, notes: RefCell::default(), spare: RefCell::default() };
     walk.nodes(nodes, Around::default(), build);
     walk.notes.into_inner()
 }
@@ -87,40 +91,40 @@ struct Around<'n> {
     host: Option<&'n Line>,
 }
 
-struct Walk<'a, B: 'static> {
-    index: &'a Index<B>,
+struct ApplyWalk<'a, B: 'static> {
+    index: &'a DirectiveIndex<B>,
     notes: RefCell<Vec<Diagnostic>>,
     /// Room for the arguments of lines: one is in use per section around.
     spare: RefCell<Vec<Split>>,
 }
 
-impl<B: Build> Walk<'_, B> {
+impl<B: Build> ApplyWalk<'_, B> {
     /// One line after the other; an error never ends the walk.
     fn nodes(&self, nodes: &[Node], around: Around<'_>, build: &mut B) {
         for node in nodes {
             let line = node.line();
             match self.index.find(line.name()) {
                 // A section that nobody knows is passed over with all that is in it.
-                found if build.passes_unknown() && !matches!(found, Found::Row(_)) => {}
-                Found::Row(row) => {
+                found if build.passes_unknown() && !matches!(found, FoundRow::Row(_)) => {}
+                FoundRow::Row(row) => {
                     if let Err(error) = self.row(row, node, around, build) {
                         self.note(line, Severity::Error, error);
                     }
                 }
                 // As to httpd: nobody reads a warning here, and the line may protect something.
-                Found::Elsewhere(_) if build.is_strict() => {
+                FoundRow::Elsewhere(_) if build.is_strict() => {
                     self.note(line, Severity::Error, not_there_yet(line));
                 }
-                Found::Elsewhere(name) => {
+                FoundRow::Elsewhere(name) => {
                     let said = elsewhere(name, node, self.index.guards(), around.host);
                     self.notes.borrow_mut().extend(said);
                 }
-                Found::Unloaded(symbol) => {
+                FoundRow::Unloaded(symbol) => {
                     let suggestion = Some(format!("to load {symbol}"));
                     let error = Error { suggestion, ..unknown(line, None) };
                     self.note(line, Severity::Error, error);
                 }
-                Found::Unknown(near) => self.note(line, Severity::Error, unknown(line, near)),
+                FoundRow::Unknown(near) => self.note(line, Severity::Error, unknown(line, near)),
             }
         }
     }
@@ -194,7 +198,7 @@ impl<B: Build> Walk<'_, B> {
         &self,
         enter: Apply<B>,
         leave: Apply<B>,
-        section: &Section,
+        section: &SectionNode,
         call: &Call<'_>,
         around: Around<'_>,
         build: &mut B,

@@ -118,7 +118,7 @@ pub fn bytes(call: &Call<'_>, nth: usize) -> Result<u64, Error> {
 
 /// What a duration without a unit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum TimeUnit {
     /// `ms`
     Millisecond,
     /// `s`
@@ -129,7 +129,7 @@ pub enum Unit {
     Hour,
 }
 
-impl Unit {
+impl TimeUnit {
     const fn millis(self) -> u64 {
         match self {
             Self::Millisecond => 1,
@@ -142,23 +142,23 @@ impl Unit {
 
 /// A duration: `5`, `500ms`, `5s`, `2min`, `1h`, by the rules of `ap_timeout_parameter_parse`
 /// (httpd's server/util.c): of the unit only the letters that tell it apart are looked at.
-pub fn duration(call: &Call<'_>, nth: usize, default: Unit) -> Result<Duration, Error> {
+pub fn duration(call: &Call<'_>, nth: usize, default: TimeUnit) -> Result<Duration, Error> {
     parse_duration(call.arg(nth), default)
         .ok_or_else(|| Error::argument(nth, format!("{} has wrong format", call.name)))
 }
 
 /// The same of a word by itself; `None` if it has another form.
-pub fn parse_duration(word: &str, default: Unit) -> Option<Duration> {
+pub fn parse_duration(word: &str, default: TimeUnit) -> Option<Duration> {
     let word = word.trim_start_matches(crate::lexer::is_blank);
     let word = word.strip_prefix('+').unwrap_or(word);
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let value: u64 = word[..digits].parse().ok()?;
     let unit = match &word.as_bytes()[digits..] {
         [] => default,
-        [b's', ..] => Unit::Second,
-        [b'h', ..] => Unit::Hour,
-        [b'm', b's', ..] => Unit::Millisecond,
-        [b'm', b'i', ..] => Unit::Minute,
+        [b's', ..] => TimeUnit::Second,
+        [b'h', ..] => TimeUnit::Hour,
+        [b'm', b's', ..] => TimeUnit::Millisecond,
+        [b'm', b'i', ..] => TimeUnit::Minute,
         _ => return None,
     };
     // httpd counts microseconds in 63 bits.
@@ -183,7 +183,7 @@ fn lookup<T: Copy>(name: &str, given: &str, nth: usize, words: &[(&str, T)]) -> 
 
 /// What a word of `Options +X -Y` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum OptionChange {
     /// `X`: the words without a sign replace what was set before.
     Set,
     /// `+X`
@@ -194,16 +194,19 @@ pub enum Change {
 
 /// All arguments as words of a list, each with or without a sign; as httpd does for `Options`, a
 /// mixture of both is refused.
-pub fn changes<T: Copy>(call: &Call<'_>, words: &[(&str, T)]) -> Result<Vec<(Change, T)>, Error> {
+pub fn changes<T: Copy>(
+    call: &Call<'_>,
+    words: &[(&str, T)],
+) -> Result<Vec<(OptionChange, T)>, Error> {
     let mut changes = Vec::with_capacity(call.args.len());
     for (nth, arg) in call.args.iter().enumerate() {
         let (change, word) = match arg.as_bytes().first() {
-            Some(b'+') => (Change::Add, &arg[1..]),
-            Some(b'-') => (Change::Remove, &arg[1..]),
-            _ => (Change::Set, &arg[..]),
+            Some(b'+') => (OptionChange::Add, &arg[1..]),
+            Some(b'-') => (OptionChange::Remove, &arg[1..]),
+            _ => (OptionChange::Set, &arg[..]),
         };
-        let is_set = |(change, _): &(Change, T)| *change == Change::Set;
-        if changes.last().is_some_and(|last| is_set(last) != (change == Change::Set)) {
+        let is_set = |(change, _): &(OptionChange, T)| *change == OptionChange::Set;
+        if changes.last().is_some_and(|last| is_set(last) != (change == OptionChange::Set)) {
             let text = format!(
                 "Either all {0} must start with + or -, or no {1} may.",
                 call.name,

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::excerpt::Excerpt;
-use crate::lexer::{self, Words};
+use crate::lexer::{self, LineWords};
 
 /// Where a logical line stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Position {
 pub struct Line {
     /// The whole line, for messages.
     pub text: Excerpt,
-    pub(crate) name: Name,
+    pub(crate) name: LineName,
     /// Where the arguments begin in `text`.
     pub(crate) args_at: u32,
     /// See [`Position`].
@@ -39,7 +39,7 @@ pub struct Line {
 
 /// The name of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum LineName {
     /// The line begins with it; its length.
     Plain(u32),
     /// It was written with quotes or escapes, or stands behind what a variable left empty.
@@ -50,8 +50,8 @@ impl Line {
     /// The first word, unquoted; of a section with its `<`, as in `<Directory`.
     pub fn name(&self) -> &str {
         match &self.name {
-            Name::Plain(len) => self.text.between(0, *len),
-            Name::Own(name) => name,
+            LineName::Plain(len) => self.text.between(0, *len),
+            LineName::Own(name) => name,
         }
     }
 
@@ -83,7 +83,7 @@ impl Line {
 
     /// Where the name stands in `text`; of a section without arguments without its `>`.
     pub fn name_span(&self) -> Option<Range<usize>> {
-        let Range { start, end } = Words::new(&self.text).next()?.span;
+        let Range { start, end } = LineWords::new(&self.text).next()?.span;
         let closes = self.text[start..end].ends_with('>') && !self.name().ends_with('>');
         Some(start..end - usize::from(closes))
     }
@@ -91,7 +91,7 @@ impl Line {
 
 /// A section: the line that opens it and what stands inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct SectionNode {
     /// The opening line.
     pub line: Line,
     /// The lines and sections inside.
@@ -104,7 +104,7 @@ pub enum Node {
     /// `KeepAlive On`
     Directive(Line),
     /// `<Directory /srv> ... </Directory>`
-    Section(Section),
+    Section(SectionNode),
 }
 
 impl Node {

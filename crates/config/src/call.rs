@@ -23,11 +23,11 @@ pub struct Call<'a> {
     /// The section around the line, as `<Directory`.
     pub section: Option<&'static str>,
     pub(crate) notes: &'a RefCell<Vec<Diagnostic>>,
-    pub(crate) names: &'a dyn Names,
+    pub(crate) names: &'a dyn DirectiveNames,
 }
 
 /// What the names of directives mean, for those that take them as arguments.
-pub(crate) trait Names {
+pub(crate) trait DirectiveNames {
     fn scope_of(&self, name: &str) -> Option<Scope>;
 }
 

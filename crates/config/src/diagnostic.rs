@@ -10,7 +10,7 @@ use core::fmt::Write as _;
 use core::ops::Range;
 
 use crate::ast::{Line, Position};
-use crate::lexer::{self, Words};
+use crate::lexer::{self, LineWords};
 
 /// The name of the source that holds the `-c` or `-C` lines of a command line; httpd's own name.
 pub const COMMAND_LINE: &str = "-c/-C directives";
@@ -28,7 +28,7 @@ pub enum Severity {
 
 /// What httpd was doing when it found an error; decides the words before the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum ReadingStage {
     /// Reading the file: `trivet: Error reading /x.conf at line 2: Line too long`
     Read,
     /// Building the tree: `trivet: Syntax error on line 2 of /x.conf: ...`, all in one line.
@@ -45,7 +45,7 @@ pub struct Diagnostic {
     /// How grave it is.
     pub severity: Severity,
     /// Where in the work it was found.
-    pub stage: Stage,
+    pub stage: ReadingStage,
     /// httpd's number for it, as `AH00526`.
     pub id: Option<&'static str>,
     /// The line it is about.
@@ -73,22 +73,22 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error at a line.
-    pub fn error(stage: Stage, position: Position, text: String) -> Self {
-        let id = (stage == Stage::Apply).then_some("AH00526");
+    pub fn error(stage: ReadingStage, position: Position, text: String) -> Self {
+        let id = (stage == ReadingStage::Apply).then_some("AH00526");
         Self { severity: Severity::Error, stage, id, position: Some(position), ..Self::whole(text) }
     }
 
     /// A warning about a line.
     pub fn warning(position: Position, text: String) -> Self {
         let severity = Severity::Warning;
-        Self { severity, stage: Stage::Apply, position: Some(position), ..Self::whole(text) }
+        Self { severity, stage: ReadingStage::Apply, position: Some(position), ..Self::whole(text) }
     }
 
     /// An error of the configuration as a whole.
     pub fn whole(text: String) -> Self {
         Self {
             severity: Severity::Error,
-            stage: Stage::Whole,
+            stage: ReadingStage::Whole,
             id: None,
             position: None,
             included_by: Vec::new(),
@@ -112,16 +112,16 @@ impl Diagnostic {
         };
         let file = escape(file);
         match (self.severity, self.stage) {
-            (Severity::Error, Stage::Read) => {
+            (Severity::Error, ReadingStage::Read) => {
                 format!("{program}: Error reading {file} at line {line}: {text}")
             }
-            (Severity::Error, Stage::Tree) => {
+            (Severity::Error, ReadingStage::Tree) => {
                 // httpd says the place of each Include on the way, then that of the error.
                 let places = self.included_by.iter().chain(&self.position).map(syntax_error);
                 let places: String = places.collect();
                 format!("{program}: {places}{text}")
             }
-            (Severity::Error, Stage::Apply) => {
+            (Severity::Error, ReadingStage::Apply) => {
                 format!("{id}Syntax error on line {line} of {file}:\n{text}")
             }
             _ => format!("{id}{text}"),
@@ -398,12 +398,12 @@ pub(crate) fn diagnose(
     id: Option<&'static str>,
     error: Error,
 ) -> Diagnostic {
-    let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
+    let argument = error.argument.and_then(|nth| LineWords::new(line.args()).nth(nth));
     let in_line =
-        |word: lexer::Word| word.span.start + line.args_at()..word.span.end + line.args_at();
+        |word: lexer::LineWord| word.span.start + line.args_at()..word.span.end + line.args_at();
     Diagnostic {
         severity,
-        stage: Stage::Apply,
+        stage: ReadingStage::Apply,
         id,
         position: Some(line.position()),
         included_by: Vec::new(),

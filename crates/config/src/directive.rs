@@ -122,7 +122,7 @@ pub enum SectionArgs {
 }
 
 /// The directives of a module.
-pub struct Module<B: 'static> {
+pub struct ModuleDirectives<B: 'static> {
     /// The name that `LoadModule` and `-M` use, as `core_module`.
     pub name: &'static str,
     /// The name that `-l` and `-L` use, as `core.c`.

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ast::Node;
-use crate::expand::{ModuleName, Start, World, condition, expand, on_read};
+use crate::expand::{ModuleName, StartFacts, World, condition, expand, on_read};
 use crate::guards::Guards;
 use crate::parse::parse;
 
@@ -25,7 +25,7 @@ pub fn fuzz_expand(data: &[u8]) {
         rest = &rest[at + 3..];
     }
     world.files.push(rest.to_vec());
-    let start = Start {
+    let start = StartFacts {
         defines: [("D".into(), None), ("V".into(), Some("v w".into()))].into(),
         modules: MODULES,
         is_modular: data.len() % 2 == 1,

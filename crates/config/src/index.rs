@@ -4,43 +4,43 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use crate::directive::{Directive, Module};
+use crate::directive::{Directive, ModuleDirectives};
 use crate::guards::Guards;
 use crate::known::compare;
 use crate::{owners, suggest};
 
 /// The rows of all modules by name, and the names that are accepted though nobody has a row.
-pub struct Index<B: 'static> {
+pub struct DirectiveIndex<B: 'static> {
     rows: Vec<&'static Directive<B>>,
     known_elsewhere: Vec<&'static str>,
     /// Names whose module is not loaded, sorted, with its symbol.
     unloaded: Vec<(&'static str, &'static str)>,
     /// All of these by name.
-    names: Names,
+    names: NameTable,
     guards: Guards,
 }
 
 /// Where each name stands: a hash table with open addressing, at most half full.
 #[derive(Default)]
-struct Names {
-    slots: Vec<Option<(List, u16)>>,
+struct NameTable {
+    slots: Vec<Option<(IndexList, u16)>>,
 }
 
-/// The lists of an [`Index`].
+/// The lists of a [`DirectiveIndex`].
 #[derive(Clone, Copy)]
-enum List {
+enum IndexList {
     Rows,
     Elsewhere,
     Unloaded,
 }
 
-impl Names {
+impl NameTable {
     fn with_room_for(count: usize) -> Self {
         Self { slots: vec![None; (2 * count).next_power_of_two().max(2)] }
     }
 
     /// The slot of a name: the one that `holds` it, or the free one where it belongs.
-    fn slot(&self, name: &str, holds: impl Fn(List, usize) -> bool) -> usize {
+    fn slot(&self, name: &str, holds: impl Fn(IndexList, usize) -> bool) -> usize {
         let last = self.slots.len() - 1;
         let mut at = hash(name) & last;
         while self.slots[at].is_some_and(|(list, nth)| !holds(list, usize::from(nth))) {
@@ -58,7 +58,7 @@ fn hash(name: &str) -> usize {
 }
 
 /// What is known about a name.
-pub enum Found<B: 'static> {
+pub enum FoundRow<B: 'static> {
     /// It has a row.
     Row(&'static Directive<B>),
     /// It is a directive of httpd without a row; properly spelled.
@@ -69,9 +69,9 @@ pub enum Found<B: 'static> {
     Unknown(Option<&'static str>),
 }
 
-impl<B> Index<B> {
+impl<B> DirectiveIndex<B> {
     /// Sorts the rows of `modules`. No two may have the same name.
-    pub fn new(modules: &[&'static Module<B>], known_elsewhere: &[&'static str]) -> Self {
+    pub fn new(modules: &[&'static ModuleDirectives<B>], known_elsewhere: &[&'static str]) -> Self {
         let mut rows: Vec<_> = modules.iter().flat_map(|module| module.directives).collect();
         rows.sort_by(|a, b| compare(a.name, b.name));
         for pair in rows.windows(2) {
@@ -79,15 +79,17 @@ impl<B> Index<B> {
         }
         let mut known_elsewhere = known_elsewhere.to_vec();
         known_elsewhere.sort_by(|a, b| compare(a, b));
-        let (names, guards) = (Names::default(), Guards::default());
+        let (names, guards) = (NameTable::default(), Guards::default());
         Self { rows, known_elsewhere, unloaded: Vec::new(), names, guards }.with_names()
     }
 
     /// The same with its hash table. A row comes before what is only known.
     fn with_names(self) -> Self {
         let counts = [self.rows.len(), self.known_elsewhere.len(), self.unloaded.len()];
-        let mut index = Self { names: Names::with_room_for(counts.iter().sum()), ..self };
-        for (list, count) in [List::Rows, List::Elsewhere, List::Unloaded].into_iter().zip(counts) {
+        let mut index = Self { names: NameTable::with_room_for(counts.iter().sum()), ..self };
+        for (list, count) in
+            [IndexList::Rows, IndexList::Elsewhere, IndexList::Unloaded].into_iter().zip(counts)
+        {
             for nth in 0..count {
                 let name = index.name(list, nth);
                 let at = index.slot(name);
@@ -99,11 +101,11 @@ impl<B> Index<B> {
         index
     }
 
-    fn name(&self, list: List, nth: usize) -> &'static str {
+    fn name(&self, list: IndexList, nth: usize) -> &'static str {
         match list {
-            List::Rows => self.rows[nth].name,
-            List::Elsewhere => self.known_elsewhere[nth],
-            List::Unloaded => self.unloaded[nth].0,
+            IndexList::Rows => self.rows[nth].name,
+            IndexList::Elsewhere => self.known_elsewhere[nth],
+            IndexList::Unloaded => self.unloaded[nth].0,
         }
     }
 
@@ -118,7 +120,7 @@ impl<B> Index<B> {
     #[must_use]
     pub fn with_loaded(
         mut self,
-        modules: &[&'static Module<B>],
+        modules: &[&'static ModuleDirectives<B>],
         is_loaded: impl Fn(&str) -> bool,
     ) -> Self {
         let mut owned = Vec::new();
@@ -169,12 +171,12 @@ impl<B> Index<B> {
     }
 
     /// Looks `name` up; a section is looked up with its `<`.
-    pub fn find(&self, name: &str) -> Found<B> {
+    pub fn find(&self, name: &str) -> FoundRow<B> {
         match self.names.slots[self.slot(name)].map(|(list, nth)| (list, usize::from(nth))) {
-            Some((List::Rows, nth)) => Found::Row(self.rows[nth]),
-            Some((List::Elsewhere, nth)) => Found::Elsewhere(self.known_elsewhere[nth]),
-            Some((List::Unloaded, nth)) => Found::Unloaded(self.unloaded[nth].1),
-            None => Found::Unknown(self.nearest(name)),
+            Some((IndexList::Rows, nth)) => FoundRow::Row(self.rows[nth]),
+            Some((IndexList::Elsewhere, nth)) => FoundRow::Elsewhere(self.known_elsewhere[nth]),
+            Some((IndexList::Unloaded, nth)) => FoundRow::Unloaded(self.unloaded[nth].1),
+            None => FoundRow::Unknown(self.nearest(name)),
         }
     }
 

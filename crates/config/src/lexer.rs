@@ -29,12 +29,12 @@ pub struct Logical<'a> {
     /// The number of its last line.
     pub line: u32,
     /// Its text, or why it has none.
-    pub text: Result<Text<'a>, Flaw>,
+    pub text: Result<LineText<'a>, Flaw>,
 }
 
 /// The text of a logical line.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Text<'a> {
+pub enum LineText<'a> {
     /// As it stands in the file; owned where lines were joined.
     Utf8(Cow<'a, str>),
     /// The line is not UTF-8 and was read as ISO 8859-1, in which every byte has a meaning.
@@ -130,11 +130,11 @@ impl<'a> Lines<'a> {
         Some((first_line, fits.then_some(joined)))
     }
 
-    fn decode(&self, bytes: &'a [u8]) -> Text<'a> {
+    fn decode(&self, bytes: &'a [u8]) -> LineText<'a> {
         let start = bytes.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
         let end = start.saturating_add(bytes.len());
         match self.utf8.and_then(|text| text.get(start..end)) {
-            Some(text) => Text::Utf8(text.into()),
+            Some(text) => LineText::Utf8(text.into()),
             None => decode(bytes),
         }
     }
@@ -191,25 +191,25 @@ fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[start..end]
 }
 
-fn decode(bytes: &[u8]) -> Text<'_> {
+fn decode(bytes: &[u8]) -> LineText<'_> {
     match core::str::from_utf8(bytes) {
-        Ok(text) => Text::Utf8(text.into()),
-        Err(_) => Text::Latin1(bytes.iter().map(|&byte| char::from(byte)).collect()),
+        Ok(text) => LineText::Utf8(text.into()),
+        Err(_) => LineText::Latin1(bytes.iter().map(|&byte| char::from(byte)).collect()),
     }
 }
 
-impl Text<'_> {
-    fn into_owned(self) -> Text<'static> {
+impl LineText<'_> {
+    fn into_owned(self) -> LineText<'static> {
         match self {
-            Self::Utf8(text) => Text::Utf8(text.into_owned().into()),
-            Self::Latin1(text) => Text::Latin1(text),
+            Self::Utf8(text) => LineText::Utf8(text.into_owned().into()),
+            Self::Latin1(text) => LineText::Latin1(text),
         }
     }
 }
 
 /// A word of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct LineWord {
     /// Without its quotes and escapes.
     pub text: String,
     /// Where it stands in the text that was split, quotes included.
@@ -218,12 +218,12 @@ pub struct Word {
 
 /// Splits a line into words by the rules of `ap_getword_conf`.
 #[derive(Clone, Debug)]
-pub struct Words<'a> {
+pub struct LineWords<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Words<'a> {
+impl<'a> LineWords<'a> {
     /// Splits `text`.
     pub fn new(text: &'a str) -> Self {
         let mut words = Self { text, at: 0 };
@@ -236,7 +236,7 @@ impl<'a> Words<'a> {
         &self.text[self.at..]
     }
 
-    /// Where [`Words::rest`] begins.
+    /// Where [`LineWords::rest`] begins.
     pub fn offset(&self) -> usize {
         self.at
     }
@@ -290,13 +290,13 @@ impl<'a> Words<'a> {
     }
 }
 
-impl Iterator for Words<'_> {
-    type Item = Word;
+impl Iterator for LineWords<'_> {
+    type Item = LineWord;
 
     /// The next word; empty for `""`, `None` only at the end of the line.
-    fn next(&mut self) -> Option<Word> {
+    fn next(&mut self) -> Option<LineWord> {
         let mut text = String::new();
-        self.next_into(&mut text).map(|span| Word { text, span })
+        self.next_into(&mut text).map(|span| LineWord { text, span })
     }
 }
 
@@ -312,7 +312,7 @@ impl Split {
     /// Splits `raw` into at most `most` words.
     pub(crate) fn fill(&mut self, raw: &str, most: usize) {
         self.len = 0;
-        let mut words = Words::new(raw);
+        let mut words = LineWords::new(raw);
         while self.len < most {
             if self.len == self.words.len() {
                 self.words.push(String::new());

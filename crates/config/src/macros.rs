@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::ast::{self, Line, Node, Position};
 use crate::diagnostic::Error;
-use crate::lexer::{LINE_BYTES_MAX, Words, is_blank};
+use crate::lexer::{LINE_BYTES_MAX, LineWords, is_blank};
 
 /// The macros defined so far. Their names have no case.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl Macro {
         if raw.is_empty() {
             return Err("<Macro macro definition: empty name".into());
         }
-        let mut words = Words::new(raw);
+        let mut words = LineWords::new(raw);
         let name = words.next().map(|word| word.text).filter(|name| !name.is_empty());
         let name = name.ok_or("<Macro macro definition: name not found")?.to_ascii_lowercase();
         let defined = format!("defined on {}", place(&line.position()));
@@ -72,7 +72,7 @@ impl Macro {
             doubts.push(("AH02803", said));
         }
         let flags = Flags::take(&raw[words.offset()..], &label, &mut doubts);
-        let parameters: Vec<String> = Words::new(flags.rest).map(|word| word.text).collect();
+        let parameters: Vec<String> = LineWords::new(flags.rest).map(|word| word.text).collect();
         doubts.extend(odd_names(&label, &parameters)?);
         let (end, lines) = body.split_last().map_or((None, body), |(end, rest)| (Some(end), rest));
         if let Some(end) = end.map(Node::line) {
@@ -236,7 +236,7 @@ fn not_blank(id: &str, what: &str, behind: &str, line: &Line) -> Option<(&'stati
 
 /// What the first words of lines do to the number of open sections.
 fn step(node: &Node) -> i64 {
-    let first = Words::new(&node.line().text).next().map(|word| word.text);
+    let first = LineWords::new(&node.line().text).next().map(|word| word.text);
     match first.as_deref().unwrap_or_default().as_bytes() {
         [b'<', b'/', ..] => -1,
         [b'<', ..] => 1,
@@ -269,7 +269,7 @@ fn nesting(label: &str, line: &Line, body: &[Node]) -> Doubts {
 fn is_balanced(lines: &[Node]) -> bool {
     let (mut open, mut macros) = (0, 0);
     for node in lines {
-        let first = Words::new(&node.line().text).next().map(|word| word.text);
+        let first = LineWords::new(&node.line().text).next().map(|word| word.text);
         let first = first.unwrap_or_default();
         // Inside of another one `<Macro>` without a name begins none: it keeps its `>`.
         let begins = if macros == 0 { first.strip_suffix('>').unwrap_or(&first) } else { &first };

@@ -10,11 +10,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::ast::{self, Line, Name, Node, Position, Section};
-use crate::diagnostic::{COMMAND_LINE, Diagnostic, Stage};
+use crate::ast::{self, Line, LineName, Node, Position, SectionNode};
+use crate::diagnostic::{COMMAND_LINE, Diagnostic, ReadingStage};
 use crate::excerpt::{Excerpt, Whole};
 use crate::known;
-use crate::lexer::{Flaw, Lines, Logical, Text, Words};
+use crate::lexer::{Flaw, LineText, LineWords, Lines, Logical};
 use crate::macros::{self, Macro};
 
 /// Sections nested deeper than this are refused, so that walks of the tree need no care for the
@@ -29,7 +29,7 @@ const SPLICE_COST_BYTES: usize = 128;
 
 /// A text with the name and number that its positions begin with.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct SourceText<'a> {
     /// The file name, or [`COMMAND_LINE`].
     pub name: &'a str,
     /// What it holds.
@@ -41,7 +41,7 @@ pub struct Source<'a> {
 
 /// What parsing gives: everything that could be read, and all that was wrong with the rest.
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
+pub struct ConfigTree {
     /// The top level of the tree.
     pub nodes: Vec<Node>,
     /// Errors and warnings in the order in which httpd would find them.
@@ -49,17 +49,17 @@ pub struct Tree {
 }
 
 /// Parses one text.
-pub fn parse(file: &str, text: &[u8], first_line: u32) -> Tree {
-    parse_sources(&[Source { name: file, text, first_line }])
+pub fn parse(file: &str, text: &[u8], first_line: u32) -> ConfigTree {
+    parse_sources(&[SourceText { name: file, text, first_line }])
 }
 
 /// Parses a file that nobody else needs: its text is kept for the lines, and not copied.
-pub fn parse_file(file: &str, text: Vec<u8>) -> Tree {
+pub fn parse_file(file: &str, text: Vec<u8>) -> ConfigTree {
     parse_with(file, text, &[])
 }
 
 /// The same where some macros are defined already; see [`Macro::may_reach_out`].
-pub(crate) fn parse_with(file: &str, text: Vec<u8>, macros: &[Arc<Macro>]) -> Tree {
+pub(crate) fn parse_with(file: &str, text: Vec<u8>, macros: &[Arc<Macro>]) -> ConfigTree {
     let mut parser = Parser { macros: macros.to_vec(), ..Parser::default() };
     parser.source(file, text, 1);
     parser.finish()
@@ -80,7 +80,7 @@ pub(crate) fn parse_with(file: &str, text: Vec<u8>, macros: &[Arc<Macro>]) -> Tr
 /// assert!(tree.diagnostics.is_empty());
 /// assert_eq!(tree.nodes.len(), 1);
 /// ```
-pub fn parse_sources(sources: &[Source<'_>]) -> Tree {
+pub fn parse_sources(sources: &[SourceText<'_>]) -> ConfigTree {
     let mut parser = Parser::default();
     for source in sources {
         parser.source(source.name, source.text.to_vec(), source.first_line);
@@ -120,11 +120,11 @@ struct Open {
     /// Where its body begins among the nodes.
     start: usize,
     /// It is a macro.
-    contents: Option<Contents>,
+    contents: Option<MacroContents>,
 }
 
 /// Of a macro that is being defined.
-struct Contents {
+struct MacroContents {
     /// The number of its first line, as [`Lines::counted`] has it.
     counted: u32,
     /// How many `</Macro>` are missing.
@@ -153,8 +153,8 @@ impl Parser {
         let Logical { first_line, line, text } = logical;
         let position = || Position { file: whole.file.clone(), line, first_line };
         let text = match text {
-            Ok(Text::Utf8(text)) => Excerpt::within(whole, &text),
-            Ok(Text::Latin1(text)) => {
+            Ok(LineText::Utf8(text)) => Excerpt::within(whole, &text),
+            Ok(LineText::Latin1(text)) => {
                 self.warn_latin1(position(), &text);
                 Excerpt::apart(whole.file.clone(), text)
             }
@@ -182,7 +182,7 @@ impl Parser {
         if **line.file() != *COMMAND_LINE {
             line.first_line = begin.line + counted.saturating_sub(contents.counted);
         }
-        match Words::new(&line.text).next() {
+        match LineWords::new(&line.text).next() {
             Some(word) if word.text.eq_ignore_ascii_case("</Macro>") => contents.nesting -= 1,
             Some(word) if ast::is_macro(&word.text) => contents.nesting += 1,
             _ => {}
@@ -211,7 +211,7 @@ impl Parser {
         if line.name().eq_ignore_ascii_case("UndefMacro") {
             self.macros.retain(|known| !known.name.eq_ignore_ascii_case(line.args()));
         }
-        let mut words = Words::new(line.args()).map(|word| word.text);
+        let mut words = LineWords::new(line.args()).map(|word| word.text);
         let name = words.next().filter(|_| line.name().eq_ignore_ascii_case("Use"));
         let is_it = |known: &&Arc<Macro>| name.as_ref().is_some_and(|name| known.is_named(name));
         let Some(found) = self.macros.iter().find(is_it).cloned() else { return false };
@@ -246,7 +246,8 @@ impl Parser {
 
     fn open(&mut self, line: Line, counted: u32) {
         if self.open.len() < DEPTH_MAX {
-            let contents = ast::is_macro(line.name()).then_some(Contents { counted, nesting: 1 });
+            let contents =
+                ast::is_macro(line.name()).then_some(MacroContents { counted, nesting: 1 });
             return self.open.push(Open { line, start: self.nodes.len(), contents });
         }
         if self.too_deep == 0 {
@@ -297,11 +298,11 @@ impl Parser {
         while self.open.len() > depth {
             let Some(Open { line, start, .. }) = self.open.pop() else { break };
             let body = self.nodes.split_off(start);
-            self.push(Node::Section(Section { line, body }));
+            self.push(Node::Section(SectionNode { line, body }));
         }
     }
 
-    fn finish(mut self) -> Tree {
+    fn finish(mut self) -> ConfigTree {
         self.too_deep = 0;
         match self.open.pop_if(|open| open.contents.is_some()) {
             Some(Open { line, start, .. }) => {
@@ -312,7 +313,7 @@ impl Parser {
             None => self.tell_open(),
         }
         self.close_to(0);
-        Tree { nodes: self.nodes, diagnostics: self.diagnostics }
+        ConfigTree { nodes: self.nodes, diagnostics: self.diagnostics }
     }
 
     /// httpd reports all open sections as one error, which stands at the outermost of them.
@@ -324,7 +325,7 @@ impl Parser {
     }
 
     fn error(&mut self, line: &Line, text: String) {
-        let mut diagnostic = Diagnostic::error(Stage::Tree, line.position(), text);
+        let mut diagnostic = Diagnostic::error(ReadingStage::Tree, line.position(), text);
         diagnostic.line_text = line.text.as_str().into();
         diagnostic.span = line.name_span();
         self.diagnostics.push(diagnostic);
@@ -332,8 +333,8 @@ impl Parser {
 
     fn flaw(&mut self, position: Position, flaw: Flaw) {
         let (stage, text) = match flaw {
-            Flaw::TooLong => (Stage::Read, "Line too long"),
-            Flaw::Nul => (Stage::Tree, "the line contains a NUL byte"),
+            Flaw::TooLong => (ReadingStage::Read, "Line too long"),
+            Flaw::Nul => (ReadingStage::Tree, "the line contains a NUL byte"),
         };
         self.diagnostics.push(Diagnostic::error(stage, position, text.into()));
     }
@@ -351,7 +352,7 @@ impl Parser {
 /// Splits off the name. httpd takes a `>` off the end of any name that has no `/` second, as
 /// close tags have.
 pub(crate) fn split(text: Excerpt, line: u32, first_line: u32) -> Option<Line> {
-    let mut words = Words::new(&text);
+    let mut words = LineWords::new(&text);
     let plain = words.next_plain();
     let word: Cow<'_, str> = match &plain {
         Some(span) => text[span.clone()].into(),
@@ -362,8 +363,8 @@ pub(crate) fn split(text: Excerpt, line: u32, first_line: u32) -> Option<Line> {
         _ => &*word,
     };
     let name = match plain {
-        Some(Range { start: 0, .. }) => Name::Plain(u32::try_from(name.len()).ok()?),
-        _ => Name::Own(name.into()),
+        Some(Range { start: 0, .. }) => LineName::Plain(u32::try_from(name.len()).ok()?),
+        _ => LineName::Own(name.into()),
     };
     let args_at = u32::try_from(words.offset()).ok()?;
     Some(Line { text, name, args_at, line, first_line })

@@ -4,8 +4,8 @@ mod common;
 
 use common::Toy;
 use config::{
-    COMMAND_LINE, Diagnostic, GuardRow, Guards, Scope, Severity, Source, apply, args, diagnostic,
-    parse, parse_sources,
+    COMMAND_LINE, Diagnostic, GuardRow, Guards, Scope, Severity, SourceText, apply, args,
+    diagnostic, parse, parse_sources,
 };
 
 fn run(text: &str) -> (Toy, Vec<Diagnostic>) {
@@ -317,8 +317,8 @@ fn hosts_that_nobody_serves_lose_nothing() {
 /// What is printed about options of the command line.
 fn printed(options: &[&str]) -> String {
     let numbered = options.iter().zip(1..);
-    let sources: Vec<Source<'_>> = numbered
-        .map(|(option, number)| Source {
+    let sources: Vec<SourceText<'_>> = numbered
+        .map(|(option, number)| SourceText {
             name: COMMAND_LINE,
             text: option.as_bytes(),
             first_line: number,

@@ -1,9 +1,9 @@
 //! Lines and words, by table. The expectations were taken from httpd's behaviour.
 
-use config::lexer::{Flaw, LINE_BYTES_MAX, Lines, Logical, Text, Words, quote};
+use config::lexer::{Flaw, LINE_BYTES_MAX, LineText, LineWords, Lines, Logical, quote};
 
 fn words(line: &str) -> Vec<String> {
-    Words::new(line).map(|word| word.text).collect()
+    LineWords::new(line).map(|word| word.text).collect()
 }
 
 #[test]
@@ -47,10 +47,10 @@ fn splits_words() {
 #[test]
 fn words_know_their_place() {
     let line = r#"  a  "b \" c" d"#;
-    let spans: Vec<&str> = Words::new(line).map(|word| &line[word.span]).collect();
+    let spans: Vec<&str> = LineWords::new(line).map(|word| &line[word.span]).collect();
     assert_eq!(spans, ["a", r#""b \" c""#, "d"]);
 
-    let mut split = Words::new(line);
+    let mut split = LineWords::new(line);
     split.next();
     assert_eq!(split.rest(), r#""b \" c" d"#);
     assert_eq!(&line[split.offset()..], split.rest());
@@ -68,8 +68,8 @@ type Expected<'a> = (u32, u32, &'a str);
 
 fn lines(text: &[u8]) -> Vec<(u32, u32, String)> {
     let text_of = |text| match text {
-        Ok(Text::Utf8(text)) => text.into_owned(),
-        Ok(Text::Latin1(text)) => format!("latin1: {text}"),
+        Ok(LineText::Utf8(text)) => text.into_owned(),
+        Ok(LineText::Latin1(text)) => format!("latin1: {text}"),
         Err(flaw) => format!("{flaw:?}"),
     };
     Lines::new(text, 1)
@@ -128,7 +128,7 @@ fn refuses_a_line_that_is_too_long() {
         let read: Vec<_> = Lines::new(&text, 1).collect();
         let expected = [
             Logical { first_line: 1, line: last, text: Err(Flaw::TooLong) },
-            Logical { first_line: last + 1, line: last + 1, text: Ok(Text::Utf8("b".into())) },
+            Logical { first_line: last + 1, line: last + 1, text: Ok(LineText::Utf8("b".into())) },
         ];
         assert!(read == expected, "first line ended at {last}");
     }

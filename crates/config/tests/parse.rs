@@ -2,13 +2,13 @@
 
 use config::ast::print;
 use config::parse::DEPTH_MAX;
-use config::{COMMAND_LINE, Node, Source, Tree, diagnostic, parse, parse_sources};
+use config::{COMMAND_LINE, ConfigTree, Node, SourceText, diagnostic, parse, parse_sources};
 
-fn texts(tree: &Tree) -> Vec<&str> {
+fn texts(tree: &ConfigTree) -> Vec<&str> {
     tree.diagnostics.iter().map(|diagnostic| &diagnostic.text[..]).collect()
 }
 
-fn section(node: &Node) -> &config::Section {
+fn section(node: &Node) -> &config::SectionNode {
     match node {
         Node::Section(section) => section,
         Node::Directive(line) => panic!("{line:?} is no section"),
@@ -94,7 +94,7 @@ fn goes_on_after_an_error() {
 
 #[test]
 fn sections_span_the_lines_of_a_command_line() {
-    let source = |first_line, text| Source { name: COMMAND_LINE, text, first_line };
+    let source = |first_line, text| SourceText { name: COMMAND_LINE, text, first_line };
     let sources = [source(1, &b"<A \\"[..]), source(2, b"x>"), source(3, b"B"), source(4, b"</A>")];
     let tree = parse_sources(&sources);
     assert_eq!(texts(&tree), [""; 0]);

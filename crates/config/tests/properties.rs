@@ -2,7 +2,7 @@
 
 mod common;
 
-use config::lexer::{Words, quote};
+use config::lexer::{LineWords, quote};
 use config::{Line, Node, Scope, apply, ast, diagnostic, fuzz_expand, fuzz_parse, parse};
 use proptest::prelude::*;
 
@@ -177,14 +177,14 @@ proptest! {
     #[test]
     fn a_quoted_word_is_read_back(before in "[a-z]{0,3}", word in any::<String>()) {
         let line = format!("{before} {} x", quote(&word));
-        let words: Vec<String> = Words::new(&line).map(|word| word.text).collect();
+        let words: Vec<String> = LineWords::new(&line).map(|word| word.text).collect();
         prop_assert_eq!(&words[words.len() - 2], &word);
     }
 
     #[test]
     fn spans_lie_in_order(line in "[ab \"'\\\\é]{0,20}") {
         let mut end = 0;
-        for word in Words::new(&line) {
+        for word in LineWords::new(&line) {
             prop_assert!(end <= word.span.start && word.span.start < word.span.end);
             prop_assert!(line.get(word.span.clone()).is_some());
             end = word.span.end;

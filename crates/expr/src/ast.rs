@@ -1,8 +1,8 @@
 //! The compiled expression: what the parser makes and the evaluation walks.
 //!
-//! It holds no names to look up: a variable is a [`Variable`], a function a [`Function`].
+//! It holds no names to look up: a variable is a [`ServerVariable`], a function a [`Function`].
 
-use crate::facts::{TimePart, Variable};
+use crate::facts::{ServerVariable, TimePart};
 use crate::subnet::Subnet;
 use crate::token::Comparison;
 use alloc::boxed::Box;
@@ -26,7 +26,7 @@ pub(crate) enum Condition {
         regex: Regex,
         negated: bool,
     },
-    Test(Test, Word),
+    Test(UnaryTest, Word),
     /// `-R`: the client's address.
     Client(Subnet),
     /// `-ipmatch`: any address.
@@ -48,7 +48,7 @@ pub(crate) enum Word {
     Text(Vec<u8>),
     /// Digits without quotes. Not a constant argument for operators that ask for one.
     Number(Vec<u8>),
-    Variable(Variable),
+    Variable(ServerVariable),
     /// `%{HTTP_...}`.
     Field(&'static [u8]),
     Now(TimePart),
@@ -96,7 +96,7 @@ pub(crate) enum Function {
 
 /// The operators with one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
+pub(crate) enum UnaryTest {
     NotEmpty,
     Empty,
     Truth,

@@ -3,10 +3,12 @@
 //! Work is bounded: each node is visited at most once, words are followed to httpd's depth, texts
 //! have a limit, and regular expressions give up. The first thing that goes wrong ends it.
 
-use crate::ast::{Condition, Function, Glob, List, Test, Word};
+use crate::ast::{Condition, Function, Glob, List, UnaryTest, Word};
 use crate::encode;
 use crate::error::EvalError;
-use crate::facts::{Facts, FileError, FileKind, FileStatus, TEXT_MAX_BYTES, TimePart, Variable};
+use crate::facts::{
+    Facts, FileError, FileKind, FileStatus, ServerVariable, TEXT_MAX_BYTES, TimePart,
+};
 use crate::matches::Matches;
 use crate::names;
 use crate::token::{Comparison, Relation};
@@ -167,22 +169,22 @@ impl<'e> Evaluation<'e, '_> {
 
     /// A test of one word. `-x` asks about a link itself, not about
     /// what it leads to (`op_file_xbit`).
-    fn test(&mut self, test: Test, word: &'e Word) -> Truth {
+    fn test(&mut self, test: UnaryTest, word: &'e Word) -> Truth {
         let word = self.word(word)?;
         let status = |follow| self.facts.file_status(&word, follow);
         let is = |kind| move |status: FileStatus| status.kind == kind;
         Ok(match test {
-            Test::NotEmpty => !word.is_empty(),
-            Test::Empty => word.is_empty(),
-            Test::Truth => is_true(&word),
-            Test::Exists => status(true).is_some(),
-            Test::Directory => status(true).is_some_and(is(FileKind::Directory)),
-            Test::File => status(true).is_some_and(is(FileKind::File)),
-            Test::FileNotEmpty => status(true).is_some_and(|it| file_size(it) > 0),
-            Test::Link => status(false).is_some_and(is(FileKind::Link)),
-            Test::Executable => status(false).is_some_and(|status| status.is_executable),
-            Test::ReachableFile => self.facts.is_reachable_file(&word),
-            Test::ReachableUrl => self.facts.is_reachable_url(&word),
+            UnaryTest::NotEmpty => !word.is_empty(),
+            UnaryTest::Empty => word.is_empty(),
+            UnaryTest::Truth => is_true(&word),
+            UnaryTest::Exists => status(true).is_some(),
+            UnaryTest::Directory => status(true).is_some_and(is(FileKind::Directory)),
+            UnaryTest::File => status(true).is_some_and(is(FileKind::File)),
+            UnaryTest::FileNotEmpty => status(true).is_some_and(|it| file_size(it) > 0),
+            UnaryTest::Link => status(false).is_some_and(is(FileKind::Link)),
+            UnaryTest::Executable => status(false).is_some_and(|status| status.is_executable),
+            UnaryTest::ReachableFile => self.facts.is_reachable_file(&word),
+            UnaryTest::ReachableUrl => self.facts.is_reachable_url(&word),
         })
     }
 
@@ -268,7 +270,7 @@ impl<'e> Evaluation<'e, '_> {
             Function::OsEnv => facts.os_env(&word),
             Function::Ssl => facts.ssl_variable(&word),
             Function::HealthCheck if names::is(&word, "BODY") => {
-                facts.variable(Variable::HealthCheckBody)
+                facts.variable(ServerVariable::HealthCheckBody)
             }
             Function::HealthCheck => None,
             Function::PageVariable => facts.page_variable(&word),

@@ -20,7 +20,7 @@ pub const FILE_MAX_BYTES: usize = 10 * 1024 * 1024;
 /// the names of notes and variables match in any case, as in httpd's tables.
 pub trait Facts {
     /// The value of a `%{...}` variable.
-    fn variable(&self, variable: Variable) -> Option<Cow<'_, [u8]>>;
+    fn variable(&self, variable: ServerVariable) -> Option<Cow<'_, [u8]>>;
 
     /// A field of the request, several lines joined.
     fn request_field(&self, _name: &[u8]) -> Option<Cow<'_, [u8]>> {
@@ -97,13 +97,13 @@ pub trait Facts {
     }
 
     /// The time of day where the server is.
-    fn now(&self) -> LocalTime {
-        LocalTime::default()
+    fn now(&self) -> TimeParts {
+        TimeParts::default()
     }
 
     /// When the resource was last changed.
-    fn last_modified(&self) -> LocalTime {
-        LocalTime::default()
+    fn last_modified(&self) -> TimeParts {
+        TimeParts::default()
     }
 
     /// A condition had a value and looked at these fields of the request: `Vary` names them,
@@ -114,7 +114,7 @@ pub trait Facts {
 
 /// The variables whose value is a text that the server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Variable {
+pub enum ServerVariable {
     /// `REQUEST_METHOD`.
     RequestMethod,
     /// `REQUEST_SCHEME`.
@@ -224,7 +224,7 @@ pub enum FileKind {
 
 /// A time in parts. The default is the beginning of 1970, which httpd takes for no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LocalTime {
+pub struct TimeParts {
     /// All digits of it.
     pub year: u16,
     /// 1 to 12.
@@ -241,7 +241,7 @@ pub struct LocalTime {
     pub weekday: u8,
 }
 
-impl Default for LocalTime {
+impl Default for TimeParts {
     fn default() -> Self {
         Self { year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 0, weekday: 4 }
     }
@@ -260,7 +260,7 @@ pub(crate) enum TimePart {
     Whole,
 }
 
-impl LocalTime {
+impl TimeParts {
     pub(crate) fn text(&self, part: TimePart) -> String {
         match part {
             TimePart::Year => format!("{:04}", self.year),

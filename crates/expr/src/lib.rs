@@ -30,7 +30,7 @@ mod uses;
 
 pub use encode::{base64, unbase64};
 pub use error::{EvalError, ParseError};
-pub use facts::{Facts, FileError, FileKind, FileStatus, LocalTime, Variable};
+pub use facts::{Facts, FileError, FileKind, FileStatus, ServerVariable, TimeParts};
 pub use matches::{MATCH_GROUPS, Matches};
 pub use mode::{Mode, Restrict};
 pub use program::{Expr, StringExpr, fuzz_expr};

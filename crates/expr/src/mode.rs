@@ -1,6 +1,6 @@
 //! Where an expression stands, as far as that decides what may be written in it.
 
-use pattern::Flags;
+use pattern::PatternFlags;
 
 /// How a text is read. The default is a line of the server's own configuration, without the names
 /// that only modules know.
@@ -19,7 +19,7 @@ pub struct Mode {
     /// (`AP_EXPR_FLAG_SSL_EXPR_COMPAT`).
     pub ssl_compat: bool,
     /// How regular expressions are read (RegexDefaultOptions).
-    pub regex: Flags,
+    pub regex: PatternFlags,
 }
 
 impl Mode {

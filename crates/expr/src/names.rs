@@ -4,8 +4,8 @@
 //! mod_proxy_hcheck (`core_expr_lookup`, `ssl_expr_lookup`, `hc_expr_lookup`).
 // tidy: table
 
-use crate::ast::{Function, Glob, Test, Word};
-use crate::facts::{TimePart, Variable};
+use crate::ast::{Function, Glob, UnaryTest, Word};
+use crate::facts::{ServerVariable, TimePart};
 use crate::mode::{Mode, Restrict};
 use alloc::format;
 use alloc::string::String;
@@ -15,7 +15,7 @@ const API_VERSION: &[u8] = b"20120211";
 
 /// What a variable becomes.
 enum Meaning {
-    Fact(Variable),
+    Fact(ServerVariable),
     Field(&'static [u8]),
     Now(TimePart),
     LastModified,
@@ -34,7 +34,7 @@ const VARIABLES: &[(&str, Meaning)] = &[
     ("TIME_SEC", Now(TimePart::Second)),
     ("TIME_WDAY", Now(TimePart::Weekday)),
     ("TIME", Now(TimePart::Whole)),
-    ("SERVER_SOFTWARE", Fact(Variable::ServerSoftware)),
+    ("SERVER_SOFTWARE", Fact(ServerVariable::ServerSoftware)),
     ("API_VERSION", ApiVersion),
     ("HTTP_USER_AGENT", Field(b"User-Agent")),
     ("HTTP_PROXY_CONNECTION", Field(b"Proxy-Connection")),
@@ -43,41 +43,41 @@ const VARIABLES: &[(&str, Meaning)] = &[
     ("HTTP_FORWARDED", Field(b"Forwarded")),
     ("HTTP_HOST", Field(b"Host")),
     ("HTTP_ACCEPT", Field(b"Accept")),
-    ("REQUEST_METHOD", Fact(Variable::RequestMethod)),
-    ("REQUEST_SCHEME", Fact(Variable::RequestScheme)),
-    ("REQUEST_URI", Fact(Variable::RequestUri)),
-    ("REQUEST_FILENAME", Fact(Variable::RequestFilename)),
-    ("REMOTE_HOST", Fact(Variable::RemoteHost)),
-    ("REMOTE_IDENT", Fact(Variable::RemoteIdent)),
-    ("REMOTE_USER", Fact(Variable::RemoteUser)),
-    ("SERVER_ADMIN", Fact(Variable::ServerAdmin)),
-    ("SERVER_NAME", Fact(Variable::ServerName)),
-    ("SERVER_PORT", Fact(Variable::ServerPort)),
-    ("SERVER_PROTOCOL", Fact(Variable::ServerProtocol)),
-    ("SCRIPT_FILENAME", Fact(Variable::RequestFilename)),
-    ("PATH_INFO", Fact(Variable::PathInfo)),
-    ("QUERY_STRING", Fact(Variable::QueryString)),
-    ("IS_SUBREQ", Fact(Variable::IsSubreq)),
-    ("DOCUMENT_ROOT", Fact(Variable::DocumentRoot)),
-    ("AUTH_TYPE", Fact(Variable::AuthType)),
-    ("THE_REQUEST", Fact(Variable::TheRequest)),
-    ("CONTENT_TYPE", Fact(Variable::ContentType)),
-    ("HANDLER", Fact(Variable::Handler)),
-    ("REQUEST_LOG_ID", Fact(Variable::RequestLogId)),
-    ("SCRIPT_USER", Fact(Variable::ScriptUser)),
-    ("SCRIPT_GROUP", Fact(Variable::ScriptGroup)),
-    ("DOCUMENT_URI", Fact(Variable::DocumentUri)),
+    ("REQUEST_METHOD", Fact(ServerVariable::RequestMethod)),
+    ("REQUEST_SCHEME", Fact(ServerVariable::RequestScheme)),
+    ("REQUEST_URI", Fact(ServerVariable::RequestUri)),
+    ("REQUEST_FILENAME", Fact(ServerVariable::RequestFilename)),
+    ("REMOTE_HOST", Fact(ServerVariable::RemoteHost)),
+    ("REMOTE_IDENT", Fact(ServerVariable::RemoteIdent)),
+    ("REMOTE_USER", Fact(ServerVariable::RemoteUser)),
+    ("SERVER_ADMIN", Fact(ServerVariable::ServerAdmin)),
+    ("SERVER_NAME", Fact(ServerVariable::ServerName)),
+    ("SERVER_PORT", Fact(ServerVariable::ServerPort)),
+    ("SERVER_PROTOCOL", Fact(ServerVariable::ServerProtocol)),
+    ("SCRIPT_FILENAME", Fact(ServerVariable::RequestFilename)),
+    ("PATH_INFO", Fact(ServerVariable::PathInfo)),
+    ("QUERY_STRING", Fact(ServerVariable::QueryString)),
+    ("IS_SUBREQ", Fact(ServerVariable::IsSubreq)),
+    ("DOCUMENT_ROOT", Fact(ServerVariable::DocumentRoot)),
+    ("AUTH_TYPE", Fact(ServerVariable::AuthType)),
+    ("THE_REQUEST", Fact(ServerVariable::TheRequest)),
+    ("CONTENT_TYPE", Fact(ServerVariable::ContentType)),
+    ("HANDLER", Fact(ServerVariable::Handler)),
+    ("REQUEST_LOG_ID", Fact(ServerVariable::RequestLogId)),
+    ("SCRIPT_USER", Fact(ServerVariable::ScriptUser)),
+    ("SCRIPT_GROUP", Fact(ServerVariable::ScriptGroup)),
+    ("DOCUMENT_URI", Fact(ServerVariable::DocumentUri)),
     ("LAST_MODIFIED", LastModified),
-    ("CONTEXT_PREFIX", Fact(Variable::ContextPrefix)),
-    ("CONTEXT_DOCUMENT_ROOT", Fact(Variable::ContextDocumentRoot)),
-    ("REQUEST_STATUS", Fact(Variable::RequestStatus)),
-    ("REMOTE_ADDR", Fact(Variable::RemoteAddr)),
-    ("REMOTE_PORT", Fact(Variable::RemotePort)),
-    ("HTTPS", Fact(Variable::Https)),
-    ("IPV6", Fact(Variable::Ipv6)),
-    ("CONN_LOG_ID", Fact(Variable::ConnLogId)),
-    ("CONN_REMOTE_ADDR", Fact(Variable::ConnRemoteAddr)),
-    ("HTTP2", Fact(Variable::Http2)),
+    ("CONTEXT_PREFIX", Fact(ServerVariable::ContextPrefix)),
+    ("CONTEXT_DOCUMENT_ROOT", Fact(ServerVariable::ContextDocumentRoot)),
+    ("REQUEST_STATUS", Fact(ServerVariable::RequestStatus)),
+    ("REMOTE_ADDR", Fact(ServerVariable::RemoteAddr)),
+    ("REMOTE_PORT", Fact(ServerVariable::RemotePort)),
+    ("HTTPS", Fact(ServerVariable::Https)),
+    ("IPV6", Fact(ServerVariable::Ipv6)),
+    ("CONN_LOG_ID", Fact(ServerVariable::ConnLogId)),
+    ("CONN_REMOTE_ADDR", Fact(ServerVariable::ConnRemoteAddr)),
+    ("HTTP2", Fact(ServerVariable::Http2)),
 ];
 
 /// The functions of the core (`string_func_providers`).
@@ -108,20 +108,20 @@ const FUNCTIONS: &[(&str, Function)] = &[
 const PAGE_FUNCTIONS: &[&str] = &["v", "reqenv", "env"];
 
 /// One word behind them. `-R` is not here: its word is read when the expression is compiled.
-const TESTS: &[(u8, Test)] = &[
-    (b'n', Test::NotEmpty),
-    (b'z', Test::Empty),
-    (b'T', Test::Truth),
-    (b'd', Test::Directory),
-    (b'e', Test::Exists),
-    (b'f', Test::File),
-    (b's', Test::FileNotEmpty),
-    (b'L', Test::Link),
-    (b'h', Test::Link),
-    (b'x', Test::Executable),
-    (b'F', Test::ReachableFile),
-    (b'U', Test::ReachableUrl),
-    (b'A', Test::ReachableUrl),
+const TESTS: &[(u8, UnaryTest)] = &[
+    (b'n', UnaryTest::NotEmpty),
+    (b'z', UnaryTest::Empty),
+    (b'T', UnaryTest::Truth),
+    (b'd', UnaryTest::Directory),
+    (b'e', UnaryTest::Exists),
+    (b'f', UnaryTest::File),
+    (b's', UnaryTest::FileNotEmpty),
+    (b'L', UnaryTest::Link),
+    (b'h', UnaryTest::Link),
+    (b'x', UnaryTest::Executable),
+    (b'F', UnaryTest::ReachableFile),
+    (b'U', UnaryTest::ReachableUrl),
+    (b'A', UnaryTest::ReachableUrl),
 ];
 
 /// Operators between two words (`binary_op_providers`) whose words may both change.
@@ -150,7 +150,11 @@ pub(crate) fn variable(name: &[u8], mode: &Mode) -> Result<Word, String> {
 
 /// Whatever begins with `HC_` exists, and only the body has a value.
 fn health_check_variable(name: &[u8]) -> Word {
-    if is(name, "HC_BODY") { Word::Variable(Variable::HealthCheckBody) } else { Word::Nothing }
+    if is(name, "HC_BODY") {
+        Word::Variable(ServerVariable::HealthCheckBody)
+    } else {
+        Word::Nothing
+    }
 }
 
 /// The function that returns a text.
@@ -179,7 +183,7 @@ pub(crate) fn list_function(name: &[u8], mode: &Mode) -> Result<(), String> {
 }
 
 /// The operator with one word; upper and lower case differ.
-pub(crate) fn test(letter: u8, mode: &Mode) -> Result<Test, String> {
+pub(crate) fn test(letter: u8, mode: &Mode) -> Result<UnaryTest, String> {
     let Some((_, test)) = TESTS.iter().find(|(known, _)| *known == letter) else {
         return Err(missing("Unary operator", "-", &[letter]));
     };
@@ -189,13 +193,15 @@ pub(crate) fn test(letter: u8, mode: &Mode) -> Result<Test, String> {
     Ok(*test)
 }
 
-fn is_about_files(test: Test) -> bool {
+fn is_about_files(test: UnaryTest) -> bool {
     match test {
-        Test::Directory | Test::Exists | Test::File | Test::FileNotEmpty => true,
-        Test::Link | Test::Executable => true,
+        UnaryTest::Directory | UnaryTest::Exists | UnaryTest::File | UnaryTest::FileNotEmpty => {
+            true
+        }
+        UnaryTest::Link | UnaryTest::Executable => true,
         // Subrequests pass the access control of what they ask for.
-        Test::ReachableFile | Test::ReachableUrl => false,
-        Test::NotEmpty | Test::Empty | Test::Truth => false,
+        UnaryTest::ReachableFile | UnaryTest::ReachableUrl => false,
+        UnaryTest::NotEmpty | UnaryTest::Empty | UnaryTest::Truth => false,
     }
 }
 

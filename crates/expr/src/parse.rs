@@ -25,13 +25,13 @@ use pattern::Regex;
 const NESTING_MAX: usize = 100;
 
 /// Why parsing ends.
-enum Stop {
+enum ParseStop {
     /// What the lexer complained about is all there is to say (`YYABORT`).
     Abort,
     Error(String),
 }
 
-type Parsed<T> = Result<T, Stop>;
+type Parsed<T> = Result<T, ParseStop>;
 
 /// A compiled expression and what it asks about.
 pub(crate) struct Compiled<T> {
@@ -72,10 +72,10 @@ impl<'a> Parser<'a> {
         let complaint = self.lexer.complaint;
         let text = match (parsed, complaint) {
             (Ok(root), None) => return Ok(Compiled { root, uses: self.uses }),
-            (Ok(_) | Err(Stop::Abort), Some(complaint)) => complaint,
-            (Err(Stop::Abort), None) => "syntax error".to_owned(),
-            (Err(Stop::Error(error)), None) => error,
-            (Err(Stop::Error(error)), Some(complaint)) => format!("{error}: {complaint}"),
+            (Ok(_) | Err(ParseStop::Abort), Some(complaint)) => complaint,
+            (Err(ParseStop::Abort), None) => "syntax error".to_owned(),
+            (Err(ParseStop::Error(error)), None) => error,
+            (Err(ParseStop::Error(error)), Some(complaint)) => format!("{error}: {complaint}"),
         };
         Err(ParseError { text })
     }
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
     fn nested<T>(&mut self, rule: fn(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting == NESTING_MAX {
             // Bison's words for its own limit.
-            return Err(Stop::Error("memory exhausted".to_owned()));
+            return Err(ParseStop::Error("memory exhausted".to_owned()));
         }
         self.nesting += 1;
         let parsed = rule(self);
@@ -167,7 +167,7 @@ impl<'a> Parser<'a> {
             Token::True => Ok(Condition::Constant(true)),
             Token::False => Ok(Condition::Constant(false)),
             // A rule of its own in the grammar: the complaint stands alone.
-            Token::Error => Err(Stop::Abort),
+            Token::Error => Err(ParseStop::Abort),
             Token::ParenOpen => {
                 let inner = self.nested(Self::any)?;
                 self.expect(&Token::ParenClose, "T_OP_OR or T_OP_AND or ')'")?;
@@ -276,7 +276,7 @@ impl<'a> Parser<'a> {
         let flags = self.mode.regex.or_ignore_case(ignore_case);
         let pattern = core::str::from_utf8(pattern).ok();
         let regex = pattern.and_then(|pattern| Regex::new(pattern, flags).ok());
-        regex.ok_or_else(|| Stop::Error("Failed to compile regular expression".to_owned()))
+        regex.ok_or_else(|| ParseStop::Error("Failed to compile regular expression".to_owned()))
     }
 
     // Words.
@@ -370,7 +370,7 @@ impl<'a> Parser<'a> {
                 Token::Text(text) => Word::Text(text),
                 Token::Backref(number) => self.group(number),
                 Token::VarBegin => self.variable()?,
-                Token::Error if parts.is_empty() => return Err(Stop::Abort),
+                Token::Error if parts.is_empty() => return Err(ParseStop::Abort),
                 other if parts.is_empty() => {
                     let expected = "T_ERROR or T_STRING or T_REGEX_BACKREF or T_VAR_BEGIN";
                     return Err(unexpected(&other, expected));
@@ -394,7 +394,7 @@ fn one_or(conditions: Vec<Condition>, join: fn(Vec<Condition>) -> Condition) -> 
 }
 
 /// Bison's message. What fits is named with `, expecting`, when it is not too much.
-fn unexpected(token: &Token<'_>, expected: &str) -> Stop {
+fn unexpected(token: &Token<'_>, expected: &str) -> ParseStop {
     let expecting = if expected.is_empty() { "" } else { ", expecting " };
-    Stop::Error(format!("syntax error, unexpected {}{expecting}{expected}", token.name()))
+    ParseStop::Error(format!("syntax error, unexpected {}{expecting}{expected}", token.name()))
 }

@@ -3,7 +3,7 @@
 use crate::ast::{Condition, Word};
 use crate::error::{EvalError, ParseError};
 use crate::eval;
-use crate::facts::{Facts, Variable};
+use crate::facts::{Facts, ServerVariable};
 use crate::matches::Matches;
 use crate::mode::{Mode, Restrict};
 use crate::parse::{self, Compiled};
@@ -138,7 +138,7 @@ struct Echo {
 }
 
 impl Facts for Echo {
-    fn variable(&self, _: Variable) -> Option<Cow<'_, [u8]>> {
+    fn variable(&self, _: ServerVariable) -> Option<Cow<'_, [u8]>> {
         assert!(self.may_ask, "a constant asks for nothing");
         Some(Cow::Borrowed(b"/a b?c%2f\xff"))
     }

@@ -1,7 +1,7 @@
 //! What an expression asks about, noted while it is parsed.
 
-use crate::ast::{Function, Test, Word};
-use crate::facts::Variable;
+use crate::ast::{Function, UnaryTest, Word};
+use crate::facts::ServerVariable;
 
 /// What an expression asks about. Where all is false, it is the same for every request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,11 +34,11 @@ impl Uses {
     pub(crate) fn note_word(&mut self, word: &Word) {
         match word {
             Word::Now(_) => self.time = true,
-            Word::Variable(Variable::RequestStatus | Variable::ContentType) => {
+            Word::Variable(ServerVariable::RequestStatus | ServerVariable::ContentType) => {
                 self.response = true;
             }
-            Word::Variable(Variable::RemoteUser) => (self.request, self.user) = (true, true),
-            Word::Variable(Variable::RemoteHost) => {
+            Word::Variable(ServerVariable::RemoteUser) => (self.request, self.user) = (true, true),
+            Word::Variable(ServerVariable::RemoteHost) => {
                 (self.request, self.client_name) = (true, true);
             }
             Word::Variable(_) | Word::Field(_) | Word::Ssl(_) => self.request = true,
@@ -62,12 +62,12 @@ impl Uses {
         }
     }
 
-    pub(crate) fn note_test(&mut self, test: Test) {
+    pub(crate) fn note_test(&mut self, test: UnaryTest) {
         match test {
-            Test::NotEmpty | Test::Empty | Test::Truth => {}
-            Test::Directory | Test::Exists | Test::File => self.files = true,
-            Test::FileNotEmpty | Test::Link | Test::Executable => self.files = true,
-            Test::ReachableFile | Test::ReachableUrl => self.subrequests = true,
+            UnaryTest::NotEmpty | UnaryTest::Empty | UnaryTest::Truth => {}
+            UnaryTest::Directory | UnaryTest::Exists | UnaryTest::File => self.files = true,
+            UnaryTest::FileNotEmpty | UnaryTest::Link | UnaryTest::Executable => self.files = true,
+            UnaryTest::ReachableFile | UnaryTest::ReachableUrl => self.subrequests = true,
         }
     }
 }

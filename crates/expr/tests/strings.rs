@@ -48,7 +48,7 @@ fn only_a_text_without_anything_is_a_constant() {
 #[test]
 fn groups_come_from_the_caller() {
     let mut matches = Matches::new();
-    let regex = pattern::Regex::new("(b)(c)?", pattern::Flags::default()).unwrap();
+    let regex = pattern::Regex::new("(b)(c)?", pattern::PatternFlags::default()).unwrap();
     matches.set(b"abd", regex.captures(b"abd").unwrap().as_ref());
     let text = StringExpr::parse("<$0|$1|$2|$9>", &Mode::default()).unwrap();
     let request = Request::default();

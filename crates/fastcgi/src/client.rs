@@ -1,8 +1,10 @@
 //! The server's end of one request: what it sends behind the variables, and what the records mean
 //! that come back (mod_proxy_fcgi.c, `dispatch`). Nothing is kept of what comes but eight bytes.
 
-use crate::reader::{FixedBody, Piece, RecordReader};
-use crate::record::{self, BadVersion, EndRequest, HEADER_BYTES, Header, Kind, ProtocolStatus};
+use crate::reader::{FixedBody, RecordPiece, RecordReader};
+use crate::record::{
+    self, BadVersion, EndRequest, HEADER_BYTES, ProtocolStatus, RecordHeader, RecordKind,
+};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -38,12 +40,12 @@ enum Stage {
     /// All of the request. Clean means that the connection is where another one can begin.
     Ended { is_clean: bool },
     /// What cannot be understood.
-    Failed(Fault),
+    Failed(ApplicationFault),
 }
 
 /// What comes from the application. Pieces are as long as the input happened to be, and not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'b> {
+pub enum ApplicationEvent<'b> {
     /// A piece of the answer: a head as of a script, then its body.
     Stdout(&'b [u8]),
     /// There is no more of the answer. Without it the answer ends with the request.
@@ -51,25 +53,25 @@ pub enum Event<'b> {
     /// A piece of text for the error log (AH01071).
     Stderr(&'b [u8]),
     /// A record that does not belong here, and which is passed over (AH01072).
-    Unknown(Kind),
+    Unknown(RecordKind),
     /// The request is answered. Comes once; whatever the input has behind it is no part of it.
     End(EndRequest),
 }
 
 /// What came of a piece of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step<'b> {
+pub struct ApplicationStep<'b> {
     /// Bytes of the input that are used up.
     pub used: usize,
     /// What was in it; nothing if all of the input is used up. After an event ask again, even with
     /// nothing left of the input: it may have held another.
-    pub event: Option<Event<'b>>,
+    pub event: Option<ApplicationEvent<'b>>,
 }
 
 /// What comes is not an answer to this request. Nothing that follows can be understood, so the
 /// connection has to be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ApplicationFault {
     /// A record of another version.
     Version(BadVersion),
     /// A record of this request id, which is not ours. Zero is one of management, and none of
@@ -79,7 +81,7 @@ pub enum Fault {
     StdoutAfterEnd,
 }
 
-impl Fault {
+impl ApplicationFault {
     /// httpd's number of the message. It does not mind the last one.
     pub const fn id(self) -> Option<u32> {
         match self {
@@ -90,7 +92,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ApplicationFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Version(version) => version.fmt(f),
@@ -100,7 +102,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl core::error::Error for Fault {}
+impl core::error::Error for ApplicationFault {}
 
 impl Exchange {
     pub(crate) const fn new(keep_conn: bool) -> Self {
@@ -111,7 +113,7 @@ impl Exchange {
     /// Appends a piece of the request's body; without any there is nothing to append.
     pub fn stdin(&self, out: &mut Vec<u8>, data: &[u8]) {
         debug_assert!(self.stdin == Stdin::Open, "a body goes on behind its end");
-        record::write(out, Kind::STDIN, REQUEST_ID, data);
+        record::write(out, RecordKind::STDIN, REQUEST_ID, data);
     }
 
     /// What to send in front of so many bytes of the body, if they need not be copied; with no
@@ -119,13 +121,13 @@ impl Exchange {
     pub fn stdin_header(&self, bytes: usize) -> Option<[u8; HEADER_BYTES]> {
         debug_assert!(self.stdin == Stdin::Open, "a body goes on behind its end");
         let length = u16::try_from(bytes).ok().filter(|length| *length > 0)?;
-        Some(Header::new(Kind::STDIN, REQUEST_ID, length).encode())
+        Some(RecordHeader::new(RecordKind::STDIN, REQUEST_ID, length).encode())
     }
 
     /// What to send at the end of the body, and at once when there is no body.
     pub fn end_stdin(&mut self) -> [u8; HEADER_BYTES] {
         self.stdin = Stdin::Ended;
-        Header::new(Kind::STDIN, REQUEST_ID, 0).encode()
+        RecordHeader::new(RecordKind::STDIN, REQUEST_ID, 0).encode()
     }
 
     /// Whether all of the request was handed over, or is with what it began with.
@@ -137,12 +139,15 @@ impl Exchange {
     /// so the connection is not used again.
     pub fn abort(&mut self) -> [u8; HEADER_BYTES] {
         self.stdin = Stdin::Aborted;
-        Header::new(Kind::ABORT_REQUEST, REQUEST_ID, 0).encode()
+        RecordHeader::new(RecordKind::ABORT_REQUEST, REQUEST_ID, 0).encode()
     }
 
     /// Takes what has come: ask until there is no event, then with more. Once there is a fault, it
     /// stays. That bytes came behind the end of the request is remembered, and they are dropped.
-    pub fn receive<'b>(&mut self, input: &'b [u8]) -> Result<Step<'b>, Fault> {
+    pub fn receive<'b>(
+        &mut self,
+        input: &'b [u8],
+    ) -> Result<ApplicationStep<'b>, ApplicationFault> {
         let mut used = 0;
         loop {
             if let Stage::Failed(fault) = self.stage {
@@ -150,65 +155,77 @@ impl Exchange {
             }
             if let Stage::Ended { is_clean } = &mut self.stage {
                 *is_clean &= used == input.len();
-                return Ok(Step { used: input.len(), event: None });
+                return Ok(ApplicationStep { used: input.len(), event: None });
             }
-            let next = self.reader.next(&input[used..]).map_err(Fault::Version);
+            let next = self.reader.next(&input[used..]).map_err(ApplicationFault::Version);
             let (taken, piece) = next.map_err(|fault| self.fail(fault))?;
             used += taken;
-            let Some(piece) = piece else { return Ok(Step { used, event: None }) };
+            let Some(piece) = piece else { return Ok(ApplicationStep { used, event: None }) };
             let event = self.event(piece).map_err(|fault| self.fail(fault))?;
             if event.is_some() {
-                return Ok(Step { used, event });
+                return Ok(ApplicationStep { used, event });
             }
         }
     }
 
-    fn fail(&mut self, fault: Fault) -> Fault {
+    fn fail(&mut self, fault: ApplicationFault) -> ApplicationFault {
         self.stage = Stage::Failed(fault);
         fault
     }
 
-    fn event<'b>(&mut self, piece: Piece<'b>) -> Result<Option<Event<'b>>, Fault> {
+    fn event<'b>(
+        &mut self,
+        piece: RecordPiece<'b>,
+    ) -> Result<Option<ApplicationEvent<'b>>, ApplicationFault> {
         match piece {
-            Piece::Start(header) => self.start(header),
-            Piece::Content(header, content) => Ok(self.content(header, content)),
-            Piece::End(header) => Ok(self.end(header)),
+            RecordPiece::Start(header) => self.start(header),
+            RecordPiece::Content(header, content) => Ok(self.content(header, content)),
+            RecordPiece::End(header) => Ok(self.end(header)),
         }
     }
 
-    fn start(&mut self, header: Header) -> Result<Option<Event<'static>>, Fault> {
+    fn start(
+        &mut self,
+        header: RecordHeader,
+    ) -> Result<Option<ApplicationEvent<'static>>, ApplicationFault> {
         if header.request_id != REQUEST_ID {
-            return Err(Fault::RequestId(header.request_id));
+            return Err(ApplicationFault::RequestId(header.request_id));
         }
         let is_ended = matches!(self.stage, Stage::AnswerEnded);
         match header.kind {
-            Kind::STDOUT if is_ended && header.content_bytes > 0 => Err(Fault::StdoutAfterEnd),
-            Kind::STDOUT if !is_ended && header.content_bytes == 0 => {
-                self.stage = Stage::AnswerEnded;
-                Ok(Some(Event::StdoutEnd))
+            RecordKind::STDOUT if is_ended && header.content_bytes > 0 => {
+                Err(ApplicationFault::StdoutAfterEnd)
             }
-            Kind::END_REQUEST => {
+            RecordKind::STDOUT if !is_ended && header.content_bytes == 0 => {
+                self.stage = Stage::AnswerEnded;
+                Ok(Some(ApplicationEvent::StdoutEnd))
+            }
+            RecordKind::END_REQUEST => {
                 self.stage = Stage::Ending(FixedBody::EMPTY);
                 Ok(None)
             }
-            Kind::STDOUT | Kind::STDERR => Ok(None),
+            RecordKind::STDOUT | RecordKind::STDERR => Ok(None),
             // httpd logs these and goes on.
-            kind => Ok(Some(Event::Unknown(kind))),
+            kind => Ok(Some(ApplicationEvent::Unknown(kind))),
         }
     }
 
-    fn content<'b>(&mut self, header: Header, content: &'b [u8]) -> Option<Event<'b>> {
+    fn content<'b>(
+        &mut self,
+        header: RecordHeader,
+        content: &'b [u8],
+    ) -> Option<ApplicationEvent<'b>> {
         if let Stage::Ending(body) = &mut self.stage {
             body.add(content);
         }
         match header.kind {
-            Kind::STDOUT => Some(Event::Stdout(content)),
-            Kind::STDERR => Some(Event::Stderr(content)),
+            RecordKind::STDOUT => Some(ApplicationEvent::Stdout(content)),
+            RecordKind::STDERR => Some(ApplicationEvent::Stderr(content)),
             _ => None,
         }
     }
 
-    fn end(&mut self, header: Header) -> Option<Event<'static>> {
+    fn end(&mut self, header: RecordHeader) -> Option<ApplicationEvent<'static>> {
         let Stage::Ending(body) = self.stage else { return None };
         let end = EndRequest::decode(body.bytes());
         // To httpd the content does not matter at all; here a wrong length ends a request as well,
@@ -216,7 +233,7 @@ impl Exchange {
         let is_clean = usize::from(header.content_bytes) == HEADER_BYTES
             && end.protocol_status == ProtocolStatus::REQUEST_COMPLETE;
         self.stage = Stage::Ended { is_clean };
-        Some(Event::End(end))
+        Some(ApplicationEvent::End(end))
     }
 
     /// Whether only part of a record has come.

@@ -1,13 +1,13 @@
 //! What holds for any input: no split changes a result, what is written can be read, and nothing is
 //! kept beyond its bound. For fuzz targets and for the tests of properties.
 
-use crate::client::{Event, Exchange, Fault};
+use crate::client::{ApplicationEvent, ApplicationFault, Exchange};
 use crate::params::{DoesNotFit, Pairs, Params};
-use crate::record::{EndRequest, Kind};
+use crate::record::{EndRequest, RecordKind};
 use crate::responder::{self, Responder};
 use crate::script_fault::ScriptFault;
 use crate::script_head::{Complete, ScriptHead, ScriptHeadParser};
-use crate::values::{NoValues, Values, ValuesReader};
+use crate::values::{ApplicationValues, NoValues, ValuesReader};
 use alloc::vec::Vec;
 use message::{Status, limits, scan};
 
@@ -33,7 +33,7 @@ pub fn fuzz_records(data: &[u8]) {
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
     Text(&'static str, Vec<u8>),
-    Mark(&'static str, Option<Kind>),
+    Mark(&'static str, Option<RecordKind>),
 }
 
 impl Seen {
@@ -56,7 +56,7 @@ impl Seen {
 #[derive(Debug, PartialEq, Eq)]
 struct Exchanged {
     seen: Vec<Seen>,
-    end: Result<Option<EndRequest>, Fault>,
+    end: Result<Option<EndRequest>, ApplicationFault>,
     may_reuse: bool,
 }
 
@@ -79,19 +79,19 @@ fn receive(
     exchange: &mut Exchange,
     input: &[u8],
     seen: &mut Vec<Seen>,
-    end: &mut Result<Option<EndRequest>, Fault>,
-) -> Result<(), Fault> {
+    end: &mut Result<Option<EndRequest>, ApplicationFault>,
+) -> Result<(), ApplicationFault> {
     let mut at = 0;
     loop {
         let step = exchange.receive(&input[at..])?;
         at += step.used;
         match step.event {
             None => break,
-            Some(Event::Stdout(piece)) => Seen::piece(seen, "stdout", piece),
-            Some(Event::Stderr(piece)) => Seen::piece(seen, "stderr", piece),
-            Some(Event::StdoutEnd) => seen.push(Seen::Mark("end of stdout", None)),
-            Some(Event::Unknown(kind)) => seen.push(Seen::Mark("unknown", Some(kind))),
-            Some(Event::End(last)) => {
+            Some(ApplicationEvent::Stdout(piece)) => Seen::piece(seen, "stdout", piece),
+            Some(ApplicationEvent::Stderr(piece)) => Seen::piece(seen, "stderr", piece),
+            Some(ApplicationEvent::StdoutEnd) => seen.push(Seen::Mark("end of stdout", None)),
+            Some(ApplicationEvent::Unknown(kind)) => seen.push(Seen::Mark("unknown", Some(kind))),
+            Some(ApplicationEvent::End(last)) => {
                 assert_eq!(*end, Ok(None), "there is one end");
                 *end = Ok(Some(last));
             }
@@ -103,7 +103,7 @@ fn receive(
 
 /// What the application's end sees, what it cannot understand, and how many bytes of variables it
 /// keeps.
-type Responded = (Vec<Seen>, Option<responder::Fault>, usize);
+type Responded = (Vec<Seen>, Option<responder::ServerFault>, usize);
 
 fn respond(input: &[u8], size: usize) -> Responded {
     let (mut responder, mut seen) = (Responder::default(), Vec::new());
@@ -117,16 +117,16 @@ fn respond(input: &[u8], size: usize) -> Responded {
             at += used;
             let mark = match event {
                 None => break,
-                Some(responder::Event::Stdin(piece)) => {
+                Some(responder::ServerEvent::Stdin(piece)) => {
                     Seen::piece(&mut seen, "stdin", piece);
                     continue;
                 }
-                Some(responder::Event::Begin(_)) => ("begin", None),
-                Some(responder::Event::Params) => ("params", None),
-                Some(responder::Event::StdinEnd) => ("end of stdin", None),
-                Some(responder::Event::Abort) => ("abort", None),
-                Some(responder::Event::GetValues) => ("values", None),
-                Some(responder::Event::Unknown(kind)) => ("unknown", Some(kind)),
+                Some(responder::ServerEvent::Begin(_)) => ("begin", None),
+                Some(responder::ServerEvent::Params) => ("params", None),
+                Some(responder::ServerEvent::StdinEnd) => ("end of stdin", None),
+                Some(responder::ServerEvent::Abort) => ("abort", None),
+                Some(responder::ServerEvent::GetValues) => ("values", None),
+                Some(responder::ServerEvent::Unknown(kind)) => ("unknown", Some(kind)),
             };
             seen.push(Seen::Mark(mark.0, mark.1));
         }
@@ -137,7 +137,7 @@ fn respond(input: &[u8], size: usize) -> Responded {
     (seen, None, kept.sum())
 }
 
-fn values(input: &[u8], size: usize) -> Result<Option<(usize, Values)>, NoValues> {
+fn values(input: &[u8], size: usize) -> Result<Option<(usize, ApplicationValues)>, NoValues> {
     let (mut reader, mut at) = (ValuesReader::default(), 0);
     for piece in input.chunks(size) {
         let (used, values) = reader.receive(piece)?;
@@ -170,8 +170,8 @@ pub fn fuzz_params(data: &[u8]) {
         let Ok((used, event)) = received else { panic!("{received:?}") };
         at += used;
         match event {
-            Some(responder::Event::Params) => break,
-            Some(responder::Event::Begin(_)) => {}
+            Some(responder::ServerEvent::Params) => break,
+            Some(responder::ServerEvent::Begin(_)) => {}
             other => panic!("{other:?}"),
         }
     }

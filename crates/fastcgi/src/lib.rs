@@ -12,11 +12,11 @@
 //!    is the body;
 //! 6. ask [`Exchange::may_reuse`] whether the connection may have another request.
 //!
-//! A [`Fault`] means: nothing more can be understood, close the connection. A [`ScriptFault`] means
-//! that the answer cannot be used, and has the status and the words to say so; it holds for CGI
-//! scripts as well. Nothing here knows a socket, a process, a clock or a thread; timeouts are the
-//! caller's. No result depends on how the input was split, and nothing grows with it but within
-//! the bounds of [`message::limits`].
+//! An [`ApplicationFault`] means: nothing more can be understood, close the connection. A
+//! [`ScriptFault`] means that the answer cannot be used, and has the status and the words to say
+//! so; it holds for CGI scripts as well. Nothing here knows a socket, a process, a clock or a
+//! thread; timeouts are the caller's. No result depends on how the input was split, and nothing
+//! grows with it but within the bounds of [`message::limits`].
 //!
 //! ```
 //! use fastcgi::*;
@@ -84,8 +84,10 @@ mod script_fault;
 mod script_head;
 pub mod values;
 
-pub use client::{Event, Exchange, Fault, Step};
+pub use client::{ApplicationEvent, ApplicationFault, ApplicationStep, Exchange};
 pub use fuzz::{fuzz_params, fuzz_records, fuzz_script_head};
-pub use params::{DoesNotFit, MalformedPairs, Opening, Pairs, Params, write_pair};
+pub use params::{DoesNotFit, MalformedPairs, Pairs, Params, RequestOpening, write_pair};
 pub use script_fault::ScriptFault;
-pub use script_head::{Complete, Field, Redirect, ScriptHead, ScriptHeadParser, StatusLine};
+pub use script_head::{
+    Complete, ScriptField, ScriptHead, ScriptHeadParser, ScriptRedirect, StatusLine,
+};

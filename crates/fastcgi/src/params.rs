@@ -2,7 +2,7 @@
 //! 5.2). Which variables there are is for the caller to know.
 
 use crate::client::{Exchange, REQUEST_ID};
-use crate::record::{BeginRequest, HEADER_BYTES, Header, Kind, Role};
+use crate::record::{BeginRequest, HEADER_BYTES, RecordHeader, RecordKind, Role};
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
@@ -59,7 +59,9 @@ impl Params {
     pub fn new(keep_conn: bool) -> Self {
         let mut bytes = Vec::with_capacity(USUAL_BYTES);
         let length = HEADER_BYTES as u16;
-        bytes.extend_from_slice(&Header::new(Kind::BEGIN_REQUEST, REQUEST_ID, length).encode());
+        bytes.extend_from_slice(
+            &RecordHeader::new(RecordKind::BEGIN_REQUEST, REQUEST_ID, length).encode(),
+        );
         bytes.extend_from_slice(&BeginRequest { role: Role::RESPONDER, keep_conn }.encode());
         Self { bytes, open: None, keep_conn }
     }
@@ -117,7 +119,9 @@ impl Params {
             Some(start) if self.bytes.len() + needed <= room_to(start) => start,
             _ => {
                 let start = self.bytes.len();
-                self.bytes.extend_from_slice(&Header::new(Kind::PARAMS, REQUEST_ID, 0).encode());
+                self.bytes.extend_from_slice(
+                    &RecordHeader::new(RecordKind::PARAMS, REQUEST_ID, 0).encode(),
+                );
                 self.open = Some(start);
                 start
             }
@@ -128,31 +132,32 @@ impl Params {
     /// connection they are sent on. On another one the same bytes go with a copy of the same
     /// [`Exchange`].
     pub fn finish(mut self) -> (Vec<u8>, Exchange) {
-        self.bytes.extend_from_slice(&Header::new(Kind::PARAMS, REQUEST_ID, 0).encode());
+        self.bytes
+            .extend_from_slice(&RecordHeader::new(RecordKind::PARAMS, REQUEST_ID, 0).encode());
         (self.bytes, Exchange::new(self.keep_conn))
     }
 
     /// The same; a request without a body is complete with it, the end of the body included.
-    pub fn opening(self, has_body: bool) -> Opening {
+    pub fn opening(self, has_body: bool) -> RequestOpening {
         let (mut bytes, mut exchange) = self.finish();
         if !has_body {
             bytes.extend_from_slice(&exchange.end_stdin());
         }
-        Opening { bytes, exchange }
+        RequestOpening { bytes, exchange }
     }
 }
 
 /// The beginning of a request as it is sent, and what is to follow on the connection that it is
 /// sent on.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct RequestOpening {
     /// What is sent.
     pub bytes: Vec<u8>,
     /// What follows; on another connection a copy of it.
     pub exchange: Exchange,
 }
 
-impl AsRef<[u8]> for Opening {
+impl AsRef<[u8]> for RequestOpening {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

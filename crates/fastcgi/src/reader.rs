@@ -1,7 +1,7 @@
 //! Parts a stream of bytes into records. It keeps a header and a position, and no content: that is
 //! handed on where it lies. Whose record it is, and what it means, is for the ends to say.
 
-use crate::record::{BadVersion, HEADER_BYTES, Header};
+use crate::record::{BadVersion, HEADER_BYTES, RecordHeader};
 
 /// Finds the records in what comes, however that is split.
 #[derive(Clone, Copy, Debug)]
@@ -14,22 +14,22 @@ enum State {
     /// So many bytes of a header are there.
     Header { bytes: [u8; HEADER_BYTES], have: usize },
     /// So many bytes of the content are to come.
-    Content { header: Header, left: usize },
+    Content { header: RecordHeader, left: usize },
     /// So many bytes of the padding are to come.
-    Padding { header: Header, left: usize },
+    Padding { header: RecordHeader, left: usize },
 }
 
 const START: State = State::Header { bytes: [0; HEADER_BYTES], have: 0 };
 
 /// Part of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'b> {
+pub(crate) enum RecordPiece<'b> {
     /// Its header.
-    Start(Header),
+    Start(RecordHeader),
     /// Some of its content, never empty.
-    Content(Header, &'b [u8]),
+    Content(RecordHeader, &'b [u8]),
     /// All of it has come, padding included.
-    End(Header),
+    End(RecordHeader),
 }
 
 impl RecordReader {
@@ -42,7 +42,7 @@ impl RecordReader {
     pub(crate) fn next<'b>(
         &mut self,
         input: &'b [u8],
-    ) -> Result<(usize, Option<Piece<'b>>), BadVersion> {
+    ) -> Result<(usize, Option<RecordPiece<'b>>), BadVersion> {
         match self.state {
             State::Header { bytes, have } => self.header(bytes, have, input),
             State::Content { header, left: 0 } => {
@@ -64,42 +64,42 @@ impl RecordReader {
         mut bytes: [u8; HEADER_BYTES],
         have: usize,
         input: &'b [u8],
-    ) -> Result<(usize, Option<Piece<'b>>), BadVersion> {
+    ) -> Result<(usize, Option<RecordPiece<'b>>), BadVersion> {
         let used = input.len().min(HEADER_BYTES - have);
         bytes[have..have + used].copy_from_slice(&input[..used]);
         self.state = State::Header { bytes, have: have + used };
         if have + used < HEADER_BYTES {
             return Ok((used, None));
         }
-        let header = Header::decode(bytes)?;
+        let header = RecordHeader::decode(bytes)?;
         self.state = State::Content { header, left: usize::from(header.content_bytes) };
-        Ok((used, Some(Piece::Start(header))))
+        Ok((used, Some(RecordPiece::Start(header))))
     }
 
     fn content<'b>(
         &mut self,
-        header: Header,
+        header: RecordHeader,
         left: usize,
         input: &'b [u8],
-    ) -> (usize, Option<Piece<'b>>) {
+    ) -> (usize, Option<RecordPiece<'b>>) {
         let used = input.len().min(left);
         self.state = State::Content { header, left: left - used };
-        (used, (used > 0).then_some(Piece::Content(header, &input[..used])))
+        (used, (used > 0).then_some(RecordPiece::Content(header, &input[..used])))
     }
 
     fn padding<'b>(
         &mut self,
-        header: Header,
+        header: RecordHeader,
         left: usize,
         input: &'b [u8],
-    ) -> (usize, Option<Piece<'b>>) {
+    ) -> (usize, Option<RecordPiece<'b>>) {
         let used = input.len().min(left);
         if used < left {
             self.state = State::Padding { header, left: left - used };
             return (used, None);
         }
         self.state = START;
-        (used, Some(Piece::End(header)))
+        (used, Some(RecordPiece::End(header)))
     }
 }
 

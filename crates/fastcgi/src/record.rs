@@ -21,9 +21,9 @@ const KEEP_CONN: u8 = 1;
 
 /// What a record is. Other values than those below can come, and have to be dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(pub u8);
+pub struct RecordKind(pub u8);
 
-impl Kind {
+impl RecordKind {
     /// A request begins.
     pub const BEGIN_REQUEST: Self = Self(1);
     /// The server gives a request up.
@@ -102,9 +102,9 @@ impl core::error::Error for BadVersion {}
 
 /// What stands before the content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct RecordHeader {
     /// What it is.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// The request it belongs to, or [`MANAGEMENT`].
     pub request_id: u16,
     /// Bytes of content.
@@ -113,9 +113,9 @@ pub struct Header {
     pub padding_bytes: u8,
 }
 
-impl Header {
+impl RecordHeader {
     /// A header of a record without padding.
-    pub const fn new(kind: Kind, request_id: u16, content_bytes: u16) -> Self {
+    pub const fn new(kind: RecordKind, request_id: u16, content_bytes: u16) -> Self {
         Self { kind, request_id, content_bytes, padding_bytes: 0 }
     }
 
@@ -133,7 +133,7 @@ impl Header {
             return Err(BadVersion(version));
         }
         Ok(Self {
-            kind: Kind(kind),
+            kind: RecordKind(kind),
             request_id: u16::from_be_bytes([id_1, id_0]),
             content_bytes: u16::from_be_bytes([length_1, length_0]),
             padding_bytes,
@@ -193,11 +193,11 @@ impl EndRequest {
 
 /// Appends `data` to a stream, in as many records as it takes: none for no data, because an empty
 /// record is the end of a stream.
-pub fn write(out: &mut Vec<u8>, kind: Kind, request_id: u16, data: &[u8]) {
+pub fn write(out: &mut Vec<u8>, kind: RecordKind, request_id: u16, data: &[u8]) {
     for content in data.chunks(CONTENT_BYTES_MAX) {
         // Chunks are at most as long as that, so nothing is cut.
         let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
-        out.extend_from_slice(&Header::new(kind, request_id, length).encode());
+        out.extend_from_slice(&RecordHeader::new(kind, request_id, length).encode());
         out.extend_from_slice(content);
     }
 }
@@ -211,11 +211,12 @@ mod tests {
     #[test]
     fn a_header_has_the_layout_of_the_specification() {
         let padding_bytes = 7;
-        let header = Header { padding_bytes, ..Header::new(Kind::STDOUT, 0x0102, 0x0304) };
+        let header =
+            RecordHeader { padding_bytes, ..RecordHeader::new(RecordKind::STDOUT, 0x0102, 0x0304) };
         assert_eq!(header.encode(), [1, 6, 1, 2, 3, 4, 7, 0]);
-        assert_eq!(Header::decode([1, 6, 1, 2, 3, 4, 7, 99]), Ok(header));
-        assert_eq!(Header::decode([2, 6, 1, 2, 3, 4, 7, 0]), Err(BadVersion(2)));
-        assert_eq!(Header::decode([0; 8]), Err(BadVersion(0)));
+        assert_eq!(RecordHeader::decode([1, 6, 1, 2, 3, 4, 7, 99]), Ok(header));
+        assert_eq!(RecordHeader::decode([2, 6, 1, 2, 3, 4, 7, 0]), Err(BadVersion(2)));
+        assert_eq!(RecordHeader::decode([0; 8]), Err(BadVersion(0)));
     }
 
     #[test]
@@ -232,9 +233,9 @@ mod tests {
     #[test]
     fn long_data_takes_several_records_and_none_takes_no_record() {
         let mut out = Vec::new();
-        write(&mut out, Kind::STDIN, 1, b"");
+        write(&mut out, RecordKind::STDIN, 1, b"");
         assert!(out.is_empty());
-        write(&mut out, Kind::STDIN, 1, &std::vec![b'x'; CONTENT_BYTES_MAX + 1]);
+        write(&mut out, RecordKind::STDIN, 1, &std::vec![b'x'; CONTENT_BYTES_MAX + 1]);
         assert_eq!(out.len(), 2 * HEADER_BYTES + CONTENT_BYTES_MAX + 1);
         assert_eq!(out[..8], [1, 5, 0, 1, 0xff, 0xff, 0, 0]);
         assert_eq!(out[8 + CONTENT_BYTES_MAX..], [1, 5, 0, 1, 0, 1, 0, 0, b'x']);
@@ -243,8 +244,9 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_can_be_read(kind: u8, request_id: u16, length: u16, padding_bytes: u8) {
-            let header = Header { padding_bytes, ..Header::new(Kind(kind), request_id, length) };
-            prop_assert_eq!(Header::decode(header.encode()), Ok(header));
+            let header = RecordHeader::new(RecordKind(kind), request_id, length);
+            let header = RecordHeader { padding_bytes, ..header };
+            prop_assert_eq!(RecordHeader::decode(header.encode()), Ok(header));
         }
 
         #[test]

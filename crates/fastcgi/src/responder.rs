@@ -3,9 +3,9 @@
 //! that misbehaves is made of [`record`].
 
 use crate::params::{MalformedPairs, Pairs, write_pair};
-use crate::reader::{FixedBody, Piece, RecordReader};
+use crate::reader::{FixedBody, RecordPiece, RecordReader};
 use crate::record::{
-    self, BadVersion, BeginRequest, EndRequest, HEADER_BYTES, Header, Kind, MANAGEMENT,
+    self, BadVersion, BeginRequest, EndRequest, HEADER_BYTES, MANAGEMENT, RecordHeader, RecordKind,
 };
 use alloc::vec::Vec;
 use core::fmt;
@@ -37,7 +37,7 @@ enum Stage {
 
 /// What comes from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'b> {
+pub enum ServerEvent<'b> {
     /// A request.
     Begin(BeginRequest),
     /// It has all its [`Responder::params`].
@@ -51,23 +51,23 @@ pub enum Event<'b> {
     /// What is this application able to? Its answer is [`Responder::values`].
     GetValues,
     /// A record of management of another kind. The answer is [`Responder::unknown`].
-    Unknown(Kind),
+    Unknown(RecordKind),
 }
 
 /// What no server may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ServerFault {
     /// A record of another version.
     Version(BadVersion),
     /// A record that does not belong where it came, and the request it says it is of.
-    Unexpected(Kind, u16),
+    Unexpected(RecordKind, u16),
     /// A record of fixed length that has this one.
-    Length(Kind, u16),
+    Length(RecordKind, u16),
     /// More bytes of variables than [`limits::FASTCGI_PARAMS_BYTES`].
     TooLong,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ServerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Version(version) => version.fmt(f),
@@ -78,7 +78,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl core::error::Error for Fault {}
+impl core::error::Error for ServerFault {}
 
 impl Default for Responder {
     fn default() -> Self {
@@ -91,16 +91,19 @@ impl Default for Responder {
 impl Responder {
     /// Takes what has come: how much of it, and what it was. Ask until nothing comes of it,
     /// then with more. After a fault the connection is of no more use.
-    pub fn receive<'b>(&mut self, input: &'b [u8]) -> Result<(usize, Option<Event<'b>>), Fault> {
+    pub fn receive<'b>(
+        &mut self,
+        input: &'b [u8],
+    ) -> Result<(usize, Option<ServerEvent<'b>>), ServerFault> {
         let mut used = 0;
         loop {
-            let (taken, piece) = self.reader.next(&input[used..]).map_err(Fault::Version)?;
+            let (taken, piece) = self.reader.next(&input[used..]).map_err(ServerFault::Version)?;
             used += taken;
             let event = match piece {
                 None => return Ok((used, None)),
-                Some(Piece::Start(header)) => self.start(header)?,
-                Some(Piece::Content(header, content)) => self.content(header, content)?,
-                Some(Piece::End(header)) => self.end(header),
+                Some(RecordPiece::Start(header)) => self.start(header)?,
+                Some(RecordPiece::Content(header, content)) => self.content(header, content)?,
+                Some(RecordPiece::End(header)) => self.end(header),
             };
             if event.is_some() {
                 return Ok((used, event));
@@ -108,32 +111,34 @@ impl Responder {
         }
     }
 
-    fn start(&mut self, header: Header) -> Result<Option<Event<'static>>, Fault> {
-        let Header { kind, request_id, content_bytes, .. } = header;
+    fn start(&mut self, header: RecordHeader) -> Result<Option<ServerEvent<'static>>, ServerFault> {
+        let RecordHeader { kind, request_id, content_bytes, .. } = header;
         if request_id == MANAGEMENT {
             self.asked.clear();
-            let is_known = kind == Kind::GET_VALUES;
-            return Ok((!is_known).then_some(Event::Unknown(kind)));
+            let is_known = kind == RecordKind::GET_VALUES;
+            return Ok((!is_known).then_some(ServerEvent::Unknown(kind)));
         }
         let is_empty = content_bytes == 0;
         match (kind, self.stage) {
-            (Kind::BEGIN_REQUEST, Stage::Idle) => {
+            (RecordKind::BEGIN_REQUEST, Stage::Idle) => {
                 if usize::from(content_bytes) != HEADER_BYTES {
-                    return Err(Fault::Length(kind, content_bytes));
+                    return Err(ServerFault::Length(kind, content_bytes));
                 }
                 (self.request_id, self.stage) = (request_id, Stage::Beginning(FixedBody::EMPTY));
                 self.params.clear();
                 Ok(None)
             }
-            _ if request_id != self.request_id => Err(Fault::Unexpected(kind, request_id)),
-            (Kind::PARAMS, Stage::Params) => Ok(self.at_end(is_empty, Stage::Stdin, Event::Params)),
-            (Kind::STDIN, Stage::Stdin) => {
-                Ok(self.at_end(is_empty, Stage::Received, Event::StdinEnd))
+            _ if request_id != self.request_id => Err(ServerFault::Unexpected(kind, request_id)),
+            (RecordKind::PARAMS, Stage::Params) => {
+                Ok(self.at_end(is_empty, Stage::Stdin, ServerEvent::Params))
+            }
+            (RecordKind::STDIN, Stage::Stdin) => {
+                Ok(self.at_end(is_empty, Stage::Received, ServerEvent::StdinEnd))
             }
             // It may cross with the answer on its way.
-            (Kind::ABORT_REQUEST, _) => Ok(Some(Event::Abort)),
-            (Kind::STDIN, Stage::Idle) => Ok(None),
-            _ => Err(Fault::Unexpected(kind, request_id)),
+            (RecordKind::ABORT_REQUEST, _) => Ok(Some(ServerEvent::Abort)),
+            (RecordKind::STDIN, Stage::Idle) => Ok(None),
+            _ => Err(ServerFault::Unexpected(kind, request_id)),
         }
     }
 
@@ -141,8 +146,8 @@ impl Responder {
         &mut self,
         is_empty: bool,
         next: Stage,
-        event: Event<'static>,
-    ) -> Option<Event<'static>> {
+        event: ServerEvent<'static>,
+    ) -> Option<ServerEvent<'static>> {
         if !is_empty {
             return None;
         }
@@ -152,20 +157,20 @@ impl Responder {
 
     fn content<'b>(
         &mut self,
-        header: Header,
+        header: RecordHeader,
         content: &'b [u8],
-    ) -> Result<Option<Event<'b>>, Fault> {
+    ) -> Result<Option<ServerEvent<'b>>, ServerFault> {
         match (header.kind, &mut self.stage) {
             // One record has at most 64 KiB, and the next one begins anew.
-            (Kind::GET_VALUES, _) if header.request_id == MANAGEMENT => {
+            (RecordKind::GET_VALUES, _) if header.request_id == MANAGEMENT => {
                 self.asked.extend_from_slice(content);
             }
             _ if header.request_id == MANAGEMENT => {}
-            (Kind::STDIN, Stage::Stdin) => return Ok(Some(Event::Stdin(content))),
-            (Kind::BEGIN_REQUEST, Stage::Beginning(body)) => body.add(content),
-            (Kind::PARAMS, _) => {
+            (RecordKind::STDIN, Stage::Stdin) => return Ok(Some(ServerEvent::Stdin(content))),
+            (RecordKind::BEGIN_REQUEST, Stage::Beginning(body)) => body.add(content),
+            (RecordKind::PARAMS, _) => {
                 if self.params.len() + content.len() > limits::FASTCGI_PARAMS_BYTES {
-                    return Err(Fault::TooLong);
+                    return Err(ServerFault::TooLong);
                 }
                 self.params.extend_from_slice(content);
             }
@@ -174,13 +179,15 @@ impl Responder {
         Ok(None)
     }
 
-    fn end(&mut self, header: Header) -> Option<Event<'static>> {
+    fn end(&mut self, header: RecordHeader) -> Option<ServerEvent<'static>> {
         match (header.kind, self.stage) {
-            (Kind::BEGIN_REQUEST, Stage::Beginning(body)) => {
+            (RecordKind::BEGIN_REQUEST, Stage::Beginning(body)) => {
                 self.stage = Stage::Params;
-                Some(Event::Begin(BeginRequest::decode(body.bytes())))
+                Some(ServerEvent::Begin(BeginRequest::decode(body.bytes())))
             }
-            (Kind::GET_VALUES, _) if header.request_id == MANAGEMENT => Some(Event::GetValues),
+            (RecordKind::GET_VALUES, _) if header.request_id == MANAGEMENT => {
+                Some(ServerEvent::GetValues)
+            }
             _ => None,
         }
     }
@@ -192,23 +199,23 @@ impl Responder {
 
     /// Appends a piece of the answer.
     pub fn stdout(&self, out: &mut Vec<u8>, data: &[u8]) {
-        record::write(out, Kind::STDOUT, self.request_id, data);
+        record::write(out, RecordKind::STDOUT, self.request_id, data);
     }
 
     /// Appends text for the server's log.
     pub fn stderr(&self, out: &mut Vec<u8>, data: &[u8]) {
-        record::write(out, Kind::STDERR, self.request_id, data);
+        record::write(out, RecordKind::STDERR, self.request_id, data);
     }
 
     /// Appends the end of the answer.
     pub fn end_stdout(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&Header::new(Kind::STDOUT, self.request_id, 0).encode());
+        out.extend_from_slice(&RecordHeader::new(RecordKind::STDOUT, self.request_id, 0).encode());
     }
 
     /// Appends the end of the request, after which another may come. What is still to come of its
     /// body is passed over.
     pub fn end_request(&mut self, out: &mut Vec<u8>, end: EndRequest) {
-        record::write(out, Kind::END_REQUEST, self.request_id, &end.encode());
+        record::write(out, RecordKind::END_REQUEST, self.request_id, &end.encode());
         self.stage = Stage::Idle;
     }
 
@@ -226,14 +233,14 @@ impl Responder {
             }
         }
         let length = u16::try_from(answer.len()).map_err(|_| MalformedPairs)?;
-        let header = Header::new(Kind::GET_VALUES_RESULT, MANAGEMENT, length);
+        let header = RecordHeader::new(RecordKind::GET_VALUES_RESULT, MANAGEMENT, length);
         out.extend_from_slice(&header.encode());
         out.extend_from_slice(&answer);
         Ok(())
     }
 
     /// Appends that a kind of management record is not known here.
-    pub fn unknown(&self, out: &mut Vec<u8>, kind: Kind) {
-        record::write(out, Kind::UNKNOWN_TYPE, MANAGEMENT, &[kind.0, 0, 0, 0, 0, 0, 0, 0]);
+    pub fn unknown(&self, out: &mut Vec<u8>, kind: RecordKind) {
+        record::write(out, RecordKind::UNKNOWN_TYPE, MANAGEMENT, &[kind.0, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

@@ -13,7 +13,7 @@ use message::{Status, limits, scan};
 const QUOTED_BYTES: usize = 30;
 
 /// A name as the program wrote it, and a value.
-pub type Field = (Vec<u8>, Vec<u8>);
+pub type ScriptField = (Vec<u8>, Vec<u8>);
 
 /// What a program says about its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,10 +26,10 @@ pub struct ScriptHead {
     /// Fields that stay when the answer is replaced by a page (`err_headers_out`), in their order:
     /// those of one name are one, but cookies are not, and stand behind the others. `Date` and
     /// `Server` among them are replaced by mod_cgi, and kept by mod_proxy_fcgi.
-    pub lasting: Vec<Field>,
+    pub lasting: Vec<ScriptField>,
     /// Fields that do not stay (`headers_out`), of which the last one counts: `Location`, `ETag`,
     /// `Content-Range`. They are sent behind the others.
-    pub fields: Vec<Field>,
+    pub fields: Vec<ScriptField>,
     /// Values of `Last-Modified`: the latest one counts that is a date, and no later than now.
     /// To others httpd says AH10247, "Ignored invalid header value: Last-Modified: '...'".
     pub last_modified: Vec<Vec<u8>>,
@@ -37,7 +37,7 @@ pub struct ScriptHead {
     /// so httpd passes it on only if the variable `ap_trust_cgilike_cl` is set.
     pub content_length: Option<u64>,
     /// Fields about a connection it does not have. httpd passes them on with the lasting ones.
-    pub hop_by_hop: Vec<Field>,
+    pub hop_by_hop: Vec<ScriptField>,
     /// Whether it names a transfer coding. Codings are the server's, so that is dropped.
     pub has_transfer_encoding: bool,
     /// The beginnings of what it calls a status and is none, each for a line of the error log:
@@ -56,7 +56,7 @@ pub struct StatusLine {
 
 /// Where the program sends the client; it does not say so by a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redirect<'h> {
+pub enum ScriptRedirect<'h> {
     /// To another path here, without asking the client (RFC 3875 section 6.2.2). mod_cgi does so;
     /// mod_proxy_fcgi sends the answer as it is.
     Local(&'h [u8]),
@@ -187,12 +187,12 @@ impl ScriptHead {
 
     /// Where it sends the client, unless it has a status of its own. An empty `Location` sends it
     /// nowhere, but that is a redirect still.
-    pub fn redirect(&self) -> Option<Redirect<'_>> {
+    pub fn redirect(&self) -> Option<ScriptRedirect<'_>> {
         let location = self.fields.iter().find(|field| is(&field.0, "Location"));
         let location = location.filter(|_| self.status() == Status::OK)?;
         match &location.1[..] {
-            path @ [b'/', ..] => Some(Redirect::Local(path)),
-            url => Some(Redirect::Client(url)),
+            path @ [b'/', ..] => Some(ScriptRedirect::Local(path)),
+            url => Some(ScriptRedirect::Client(url)),
         }
     }
 
@@ -205,15 +205,15 @@ impl ScriptHead {
     fn add(&mut self, name: &[u8], value: &[u8]) {
         let field = || (name.to_vec(), value.to_vec());
         match kind_of(name) {
-            Kind::Lasting => merge(&mut self.lasting, name, value),
-            Kind::Cookie => self.lasting.push(field()),
-            Kind::Set => set(&mut self.fields, name, value),
-            Kind::HopByHop => self.hop_by_hop.push(field()),
-            Kind::LastModified => self.last_modified.push(value.to_vec()),
-            Kind::ContentType => self.content_type = content_type(value),
-            Kind::ContentLength => self.content_length = number(value),
-            Kind::TransferEncoding => self.has_transfer_encoding = true,
-            Kind::Status => {
+            FieldRole::Lasting => merge(&mut self.lasting, name, value),
+            FieldRole::Cookie => self.lasting.push(field()),
+            FieldRole::Set => set(&mut self.fields, name, value),
+            FieldRole::HopByHop => self.hop_by_hop.push(field()),
+            FieldRole::LastModified => self.last_modified.push(value.to_vec()),
+            FieldRole::ContentType => self.content_type = content_type(value),
+            FieldRole::ContentLength => self.content_length = number(value),
+            FieldRole::TransferEncoding => self.has_transfer_encoding = true,
+            FieldRole::Status => {
                 let code = leading_number(value);
                 if !(100..600).contains(&code) {
                     self.invalid_statuses.push(quoted(value));
@@ -268,7 +268,7 @@ impl StatusLine {
 
 /// What the server does with a field.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FieldRole {
     Lasting,
     Cookie,
     Set,
@@ -281,27 +281,27 @@ enum Kind {
 }
 
 /// All fields that are not simply passed on.
-const KINDS: &[(&str, Kind)] = &[
-    ("Status", Kind::Status),
-    ("Content-Type", Kind::ContentType),
-    ("Content-Length", Kind::ContentLength),
-    ("Transfer-Encoding", Kind::TransferEncoding),
-    ("Last-Modified", Kind::LastModified),
-    ("Set-Cookie", Kind::Cookie),
-    ("Location", Kind::Set),
-    ("Content-Range", Kind::Set),
-    ("ETag", Kind::Set),
+const KINDS: &[(&str, FieldRole)] = &[
+    ("Status", FieldRole::Status),
+    ("Content-Type", FieldRole::ContentType),
+    ("Content-Length", FieldRole::ContentLength),
+    ("Transfer-Encoding", FieldRole::TransferEncoding),
+    ("Last-Modified", FieldRole::LastModified),
+    ("Set-Cookie", FieldRole::Cookie),
+    ("Location", FieldRole::Set),
+    ("Content-Range", FieldRole::Set),
+    ("ETag", FieldRole::Set),
     // RFC 9110 section 7.6.1.
-    ("Connection", Kind::HopByHop),
-    ("Keep-Alive", Kind::HopByHop),
-    ("Proxy-Connection", Kind::HopByHop),
-    ("TE", Kind::HopByHop),
-    ("Trailer", Kind::HopByHop),
-    ("Upgrade", Kind::HopByHop),
+    ("Connection", FieldRole::HopByHop),
+    ("Keep-Alive", FieldRole::HopByHop),
+    ("Proxy-Connection", FieldRole::HopByHop),
+    ("TE", FieldRole::HopByHop),
+    ("Trailer", FieldRole::HopByHop),
+    ("Upgrade", FieldRole::HopByHop),
 ];
 
-fn kind_of(name: &[u8]) -> Kind {
-    KINDS.iter().find(|kind| is(name, kind.0)).map_or(Kind::Lasting, |kind| kind.1)
+fn kind_of(name: &[u8]) -> FieldRole {
+    KINDS.iter().find(|kind| is(name, kind.0)).map_or(FieldRole::Lasting, |kind| kind.1)
 }
 
 fn is(name: &[u8], known: &str) -> bool {
@@ -313,7 +313,7 @@ fn is_cookie(name: &[u8]) -> bool {
 }
 
 /// Adds to the value of the field that has the name already, if there is one.
-fn merge(fields: &mut Vec<Field>, name: &[u8], value: &[u8]) {
+fn merge(fields: &mut Vec<ScriptField>, name: &[u8], value: &[u8]) {
     match fields.iter_mut().find(|field| field.0.eq_ignore_ascii_case(name)) {
         Some(field) => {
             field.1.extend_from_slice(b", ");
@@ -324,7 +324,7 @@ fn merge(fields: &mut Vec<Field>, name: &[u8], value: &[u8]) {
 }
 
 /// Replaces the value of the field that has the name already, if there is one.
-fn set(fields: &mut Vec<Field>, name: &[u8], value: &[u8]) {
+fn set(fields: &mut Vec<ScriptField>, name: &[u8], value: &[u8]) {
     match fields.iter_mut().find(|field| field.0.eq_ignore_ascii_case(name)) {
         Some(field) => field.1 = value.to_vec(),
         None => fields.push((name.to_vec(), value.to_vec())),

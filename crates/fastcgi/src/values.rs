@@ -2,22 +2,22 @@
 //! where no request runs; php-fpm answers it, others may not.
 
 use crate::params::{Pairs, write_pair};
-use crate::reader::{Piece, RecordReader};
-use crate::record::{BadVersion, Header, Kind, MANAGEMENT};
+use crate::reader::{RecordPiece, RecordReader};
+use crate::record::{BadVersion, MANAGEMENT, RecordHeader, RecordKind};
 use alloc::vec::Vec;
 use core::fmt;
 use message::limits;
 
 /// The names of what can be asked.
 pub const MAX_CONNS: &[u8] = b"FCGI_MAX_CONNS";
-/// See [`Values::max_requests`].
+/// See [`ApplicationValues::max_requests`].
 pub const MAX_REQS: &[u8] = b"FCGI_MAX_REQS";
-/// See [`Values::multiplexes`].
+/// See [`ApplicationValues::multiplexes`].
 pub const MPXS_CONNS: &[u8] = b"FCGI_MPXS_CONNS";
 
 /// What an application says about itself. It need not say anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Values {
+pub struct ApplicationValues {
     /// Connections that it accepts at the same time.
     pub max_connections: Option<u32>,
     /// Requests that it answers at the same time.
@@ -32,7 +32,7 @@ pub enum NoValues {
     /// A record of another version.
     Version(BadVersion),
     /// The question is not understood (`UNKNOWN_TYPE`), or something else is answered.
-    Kind(Kind),
+    Kind(RecordKind),
     /// The answer is longer than one could be.
     TooLong,
     /// The answer is no list of pairs.
@@ -52,13 +52,13 @@ impl fmt::Display for NoValues {
 
 impl core::error::Error for NoValues {}
 
-/// Appends the question for all of [`Values`].
+/// Appends the question for all of [`ApplicationValues`].
 pub fn ask(out: &mut Vec<u8>) {
     let mut names = Vec::new();
     for name in [MAX_CONNS, MAX_REQS, MPXS_CONNS] {
         write_pair(&mut names, name, b"");
     }
-    crate::record::write(out, Kind::GET_VALUES, MANAGEMENT, &names);
+    crate::record::write(out, RecordKind::GET_VALUES, MANAGEMENT, &names);
 }
 
 /// Reads the answer.
@@ -77,7 +77,10 @@ impl Default for ValuesReader {
 impl ValuesReader {
     /// Takes what has come: how much of it, and the answer if that is complete. After an answer or
     /// a failure the reader is of no more use.
-    pub fn receive(&mut self, input: &[u8]) -> Result<(usize, Option<Values>), NoValues> {
+    pub fn receive(
+        &mut self,
+        input: &[u8],
+    ) -> Result<(usize, Option<ApplicationValues>), NoValues> {
         let mut used = 0;
         loop {
             let next = self.reader.next(&input[used..]).map_err(NoValues::Version);
@@ -85,15 +88,15 @@ impl ValuesReader {
             used += taken;
             match piece {
                 None => return Ok((used, None)),
-                Some(Piece::Start(header)) => self.check(header)?,
-                Some(Piece::Content(_, content)) => self.content.extend_from_slice(content),
-                Some(Piece::End(_)) => return Ok((used, Some(values(&self.content)?))),
+                Some(RecordPiece::Start(header)) => self.check(header)?,
+                Some(RecordPiece::Content(_, content)) => self.content.extend_from_slice(content),
+                Some(RecordPiece::End(_)) => return Ok((used, Some(values(&self.content)?))),
             }
         }
     }
 
-    fn check(&self, header: Header) -> Result<(), NoValues> {
-        if header.kind != Kind::GET_VALUES_RESULT || header.request_id != MANAGEMENT {
+    fn check(&self, header: RecordHeader) -> Result<(), NoValues> {
+        if header.kind != RecordKind::GET_VALUES_RESULT || header.request_id != MANAGEMENT {
             return Err(NoValues::Kind(header.kind));
         }
         if usize::from(header.content_bytes) > limits::FASTCGI_VALUES_BYTES {
@@ -103,8 +106,8 @@ impl ValuesReader {
     }
 }
 
-fn values(content: &[u8]) -> Result<Values, NoValues> {
-    let mut values = Values::default();
+fn values(content: &[u8]) -> Result<ApplicationValues, NoValues> {
+    let mut values = ApplicationValues::default();
     for pair in Pairs::new(content) {
         let (name, value) = pair.map_err(|_| NoValues::Malformed)?;
         let number = core::str::from_utf8(value).ok().and_then(|text| text.parse::<u32>().ok());

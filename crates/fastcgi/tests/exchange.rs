@@ -1,7 +1,7 @@
 //! One request: what the server's end makes of an application that behaves, and of those that do
 //! not (garbage, half answers, records of others, leftovers).
 
-use fastcgi::record::{EndRequest, Header, Kind, ProtocolStatus};
+use fastcgi::record::{EndRequest, ProtocolStatus, RecordHeader, RecordKind};
 use fastcgi::*;
 
 /// What came of an answer: output, text for the log, marks, and whether the connection may be used
@@ -45,8 +45,8 @@ fn receive<'b>(mut exchange: Exchange, pieces: impl IntoIterator<Item = &'b [u8]
             at += step.used;
             match step.event {
                 None => break,
-                Some(Event::Stdout(piece)) => outcome.stdout.extend(piece),
-                Some(Event::Stderr(piece)) => outcome.stderr.extend(piece),
+                Some(ApplicationEvent::Stdout(piece)) => outcome.stdout.extend(piece),
+                Some(ApplicationEvent::Stderr(piece)) => outcome.stderr.extend(piece),
                 Some(other) => outcome.marks.push(format!("{other:?}")),
             }
         }
@@ -63,19 +63,20 @@ fn begun(keep_conn: bool) -> Exchange {
     exchange
 }
 
-fn record(kind: Kind, request_id: u16, content: &[u8], padding: u8) -> Vec<u8> {
+fn record(kind: RecordKind, request_id: u16, content: &[u8], padding: u8) -> Vec<u8> {
     let length = content.len() as u16;
-    let header = Header { padding_bytes: padding, ..Header::new(kind, request_id, length) };
+    let header =
+        RecordHeader { padding_bytes: padding, ..RecordHeader::new(kind, request_id, length) };
     [&header.encode(), content, &vec![0xaa; padding.into()][..]].concat()
 }
 
 fn stdout(content: &[u8]) -> Vec<u8> {
-    record(Kind::STDOUT, 1, content, 0)
+    record(RecordKind::STDOUT, 1, content, 0)
 }
 
 fn end(app_status: u32, protocol: u8) -> Vec<u8> {
     let end = EndRequest { app_status, protocol_status: ProtocolStatus(protocol) };
-    record(Kind::END_REQUEST, 1, &end.encode(), 0)
+    record(RecordKind::END_REQUEST, 1, &end.encode(), 0)
 }
 
 const ENDED: &str = "End(EndRequest { app_status: 0, protocol_status: ProtocolStatus(0) })";
@@ -83,11 +84,11 @@ const ENDED: &str = "End(EndRequest { app_status: 0, protocol_status: ProtocolSt
 #[test]
 fn an_answer_comes_in_pieces_with_padding_between() {
     let answer = [
-        record(Kind::STDOUT, 1, b"Status: 200\n", 4),
-        record(Kind::STDERR, 1, b"Notice", 255),
+        record(RecordKind::STDOUT, 1, b"Status: 200\n", 4),
+        record(RecordKind::STDERR, 1, b"Notice", 255),
         stdout(b"\nbody"),
-        record(Kind::STDERR, 1, b"", 0),
-        record(Kind::STDOUT, 1, b"", 1),
+        record(RecordKind::STDERR, 1, b"", 0),
+        record(RecordKind::STDOUT, 1, b"", 1),
         end(0, 0),
     ];
     let outcome = outcome(&answer.concat());
@@ -108,7 +109,7 @@ fn an_answer_ends_with_the_request_if_not_before() {
 #[test]
 fn a_record_may_have_the_greatest_length_and_padding() {
     let long = vec![b'x'; 65535];
-    let answer = [record(Kind::STDOUT, 1, &long, 255), end(0, 0)].concat();
+    let answer = [record(RecordKind::STDOUT, 1, &long, 255), end(0, 0)].concat();
     for size in [1, 7, 8192, answer.len()] {
         let outcome = receive(begun(true), answer.chunks(size));
         assert_eq!((outcome.stdout.len(), outcome.may_reuse), (65535, true));
@@ -123,11 +124,11 @@ fn garbage_is_a_fault_with_the_words_of_httpd() {
         (b"HTTP/1.1 400 Bad Request", "AH01068: Got bogus version 72"),
         (&wrong_version, "AH01068: Got bogus version 2"),
         (&[0; 8], "AH01068: Got bogus version 0"),
-        (&record(Kind::STDOUT, 2, b"x", 0), "AH01069: Got bogus rid 2, expected 1"),
-        (&record(Kind::STDOUT, 0x0100, b"x", 0), "AH01069: Got bogus rid 256, expected 1"),
+        (&record(RecordKind::STDOUT, 2, b"x", 0), "AH01069: Got bogus rid 2, expected 1"),
+        (&record(RecordKind::STDOUT, 0x0100, b"x", 0), "AH01069: Got bogus rid 256, expected 1"),
         // Nothing of management was asked for.
-        (&record(Kind::GET_VALUES_RESULT, 0, b"", 0), "AH01069: Got bogus rid 0, expected 1"),
-        (&record(Kind::UNKNOWN_TYPE, 0, &[9; 8], 0), "AH01069: Got bogus rid 0, expected 1"),
+        (&record(RecordKind::GET_VALUES_RESULT, 0, b"", 0), "AH01069: Got bogus rid 0, expected 1"),
+        (&record(RecordKind::UNKNOWN_TYPE, 0, &[9; 8], 0), "AH01069: Got bogus rid 0, expected 1"),
     ];
     for (answer, fault) in rows {
         assert_eq!(outcome(answer).marks, [*fault], "{}", answer.escape_ascii());
@@ -139,8 +140,9 @@ fn garbage_is_a_fault_with_the_words_of_httpd() {
 
 #[test]
 fn records_of_other_kinds_are_passed_over() {
-    let odd = record(Kind(99), 1, b"content", 3);
-    let answer = [stdout(b"a"), odd, record(Kind::STDIN, 1, b"x", 0), stdout(b"b"), end(0, 0)];
+    let odd = record(RecordKind(99), 1, b"content", 3);
+    let answer =
+        [stdout(b"a"), odd, record(RecordKind::STDIN, 1, b"x", 0), stdout(b"b"), end(0, 0)];
     let outcome = outcome(&answer.concat());
     assert_eq!(outcome.stdout, b"ab");
     assert_eq!(outcome.marks, ["Unknown(Kind(99))", "Unknown(Kind(5))", ENDED]);
@@ -161,7 +163,7 @@ fn half_an_answer_has_no_end() {
         assert_eq!((outcome.marks.len(), outcome.may_reuse), (0, false), "{length}");
     }
     // The padding of the last record belongs to it.
-    let end = record(Kind::END_REQUEST, 1, &[0; 8], 5);
+    let end = record(RecordKind::END_REQUEST, 1, &[0; 8], 5);
     let outcome = outcome(&end[..end.len() - 1]);
     assert_eq!((outcome.marks.len(), outcome.may_reuse), (0, false));
 }
@@ -180,9 +182,9 @@ fn a_connection_is_used_again_after_a_clean_end_only() {
         ("output behind the end", [&cleanly[..], &stdout(b"late")].concat()),
         ("a byte behind the end", [&cleanly[..], b"\x01"].concat()),
         ("a second end", [&cleanly[..], &cleanly].concat()),
-        ("an end without content", record(Kind::END_REQUEST, 1, b"", 0)),
-        ("an end that is cut", record(Kind::END_REQUEST, 1, &[0; 7], 1)),
-        ("an end that is long", record(Kind::END_REQUEST, 1, &[0; 300], 0)),
+        ("an end without content", record(RecordKind::END_REQUEST, 1, b"", 0)),
+        ("an end that is cut", record(RecordKind::END_REQUEST, 1, &[0; 7], 1)),
+        ("an end that is long", record(RecordKind::END_REQUEST, 1, &[0; 300], 0)),
         ("an application that multiplexes", end(0, 1)),
         ("an application without resources", end(0, 2)),
         ("an application without the role", end(0, 3)),
@@ -199,7 +201,8 @@ fn a_connection_is_used_again_after_a_clean_end_only() {
 fn a_flood_costs_no_memory() {
     // Without a destructor there is no memory but its own.
     assert!(!std::mem::needs_drop::<Exchange>() && size_of::<Exchange>() <= 64);
-    let flood = [record(Kind::STDERR, 1, &[b'x'; 60_000], 200), stdout(b"").repeat(1000)].concat();
+    let flood =
+        [record(RecordKind::STDERR, 1, &[b'x'; 60_000], 200), stdout(b"").repeat(1000)].concat();
     let outcome = receive(begun(true), std::iter::repeat_n(&flood[..], 100));
     assert_eq!((outcome.stderr.len(), outcome.marks.len()), (6_000_000, 1));
 }

@@ -1,13 +1,13 @@
 //! The application's end, and what it is asked about itself.
 
-use fastcgi::record::{BadVersion, EndRequest, Header, Kind, ProtocolStatus};
-use fastcgi::responder::{Event, Fault, Responder};
-use fastcgi::values::{NoValues, Values, ValuesReader, ask};
+use fastcgi::record::{BadVersion, EndRequest, ProtocolStatus, RecordHeader, RecordKind};
+use fastcgi::responder::{Responder, ServerEvent, ServerFault};
+use fastcgi::values::{ApplicationValues, NoValues, ValuesReader, ask};
 use fastcgi::*;
 use message::limits;
 
 /// Everything that comes of `input`, as text; the same however it is split.
-fn heard(responder: &mut Responder, input: &[u8]) -> Result<Vec<String>, Fault> {
+fn heard(responder: &mut Responder, input: &[u8]) -> Result<Vec<String>, ServerFault> {
     let mut bytewise = responder.clone();
     let (mut events, mut body) = (Vec::new(), Vec::new());
     listen(responder, input, &mut events, &mut body)?;
@@ -27,15 +27,15 @@ fn listen(
     input: &[u8],
     events: &mut Vec<String>,
     body: &mut Vec<u8>,
-) -> Result<(), Fault> {
+) -> Result<(), ServerFault> {
     let mut at = 0;
     loop {
         let (used, event) = responder.receive(&input[at..])?;
         at += used;
         match event {
             None => return Ok(()),
-            Some(Event::Stdin(piece)) => body.extend(piece),
-            Some(Event::Begin(begin)) => events.push(format!("begin {}", begin.keep_conn)),
+            Some(ServerEvent::Stdin(piece)) => body.extend(piece),
+            Some(ServerEvent::Begin(begin)) => events.push(format!("begin {}", begin.keep_conn)),
             Some(other) => events.push(format!("{other:?}")),
         }
     }
@@ -96,16 +96,28 @@ fn what_no_server_sends_is_a_fault() {
     let begin = &request(true, b"")[..16];
     let record = |kind, id, content: &[u8]| {
         let length = u16::try_from(content.len()).unwrap();
-        [&Header::new(kind, id, length).encode(), content].concat()
+        [&RecordHeader::new(kind, id, length).encode(), content].concat()
     };
     let rows = [
-        (b"GET / HTTP/1.1\r\n".to_vec(), Fault::Version(BadVersion(b'G'))),
-        (record(Kind::PARAMS, 1, b""), Fault::Unexpected(Kind::PARAMS, 1)),
-        (record(Kind::BEGIN_REQUEST, 1, &[0; 7]), Fault::Length(Kind::BEGIN_REQUEST, 7)),
-        ([begin, begin].concat(), Fault::Unexpected(Kind::BEGIN_REQUEST, 1)),
-        ([begin, &record(Kind::STDIN, 1, b"")].concat(), Fault::Unexpected(Kind::STDIN, 1)),
-        ([begin, &record(Kind::PARAMS, 2, b"")].concat(), Fault::Unexpected(Kind::PARAMS, 2)),
-        ([begin, &record(Kind::STDOUT, 1, b"")].concat(), Fault::Unexpected(Kind::STDOUT, 1)),
+        (b"GET / HTTP/1.1\r\n".to_vec(), ServerFault::Version(BadVersion(b'G'))),
+        (record(RecordKind::PARAMS, 1, b""), ServerFault::Unexpected(RecordKind::PARAMS, 1)),
+        (
+            record(RecordKind::BEGIN_REQUEST, 1, &[0; 7]),
+            ServerFault::Length(RecordKind::BEGIN_REQUEST, 7),
+        ),
+        ([begin, begin].concat(), ServerFault::Unexpected(RecordKind::BEGIN_REQUEST, 1)),
+        (
+            [begin, &record(RecordKind::STDIN, 1, b"")].concat(),
+            ServerFault::Unexpected(RecordKind::STDIN, 1),
+        ),
+        (
+            [begin, &record(RecordKind::PARAMS, 2, b"")].concat(),
+            ServerFault::Unexpected(RecordKind::PARAMS, 2),
+        ),
+        (
+            [begin, &record(RecordKind::STDOUT, 1, b"")].concat(),
+            ServerFault::Unexpected(RecordKind::STDOUT, 1),
+        ),
     ];
     for (input, fault) in rows {
         assert_eq!(heard(&mut Responder::default(), &input), Err(fault));
@@ -117,13 +129,14 @@ fn variables_have_a_bound() {
     let mut responder = Responder::default();
     let (request, _) = Params::new(true).finish();
     responder.receive(&request[..16]).unwrap();
-    let record = [&Header::new(Kind::PARAMS, 1, 0xffff).encode()[..], &[0; 0xffff]].concat();
+    let record =
+        [&RecordHeader::new(RecordKind::PARAMS, 1, 0xffff).encode()[..], &[0; 0xffff]].concat();
     let mut events = Vec::new();
     for _ in 0..limits::FASTCGI_PARAMS_BYTES / 0xffff {
         listen(&mut responder, &record, &mut events, &mut Vec::new()).unwrap();
     }
     let last = listen(&mut responder, &record, &mut events, &mut Vec::new());
-    assert_eq!(last, Err(Fault::TooLong));
+    assert_eq!(last, Err(ServerFault::TooLong));
 }
 
 #[test]
@@ -141,7 +154,11 @@ fn an_application_says_what_it_is_able_to() {
     let known: &[(&[u8], &[u8])] = &[(b"FCGI_MAX_CONNS", b"10"), (b"FCGI_MPXS_CONNS", b"0")];
     let mut answer = Vec::new();
     responder.values(&mut answer, known).unwrap();
-    let values = Values { max_connections: Some(10), max_requests: None, multiplexes: Some(false) };
+    let values = ApplicationValues {
+        max_connections: Some(10),
+        max_requests: None,
+        multiplexes: Some(false),
+    };
     assert_eq!(read(&answer), Ok(Some(values)));
     assert_eq!(read(&answer[..answer.len() - 1]), Ok(None));
     // Each question is one of its own.
@@ -152,7 +169,7 @@ fn an_application_says_what_it_is_able_to() {
 }
 
 /// The values, which no split may change.
-fn read(answer: &[u8]) -> Result<Option<Values>, NoValues> {
+fn read(answer: &[u8]) -> Result<Option<ApplicationValues>, NoValues> {
     let whole = ValuesReader::default().receive(answer).map(|(_, values)| values);
     let mut reader = ValuesReader::default();
     let mut last = Ok(None);
@@ -169,18 +186,18 @@ fn read(answer: &[u8]) -> Result<Option<Values>, NoValues> {
 #[test]
 fn an_answer_that_is_none_is_a_failure() {
     let mut unknown = Vec::new();
-    Responder::default().unknown(&mut unknown, Kind::GET_VALUES);
-    assert_eq!(read(&unknown), Err(NoValues::Kind(Kind::UNKNOWN_TYPE)));
+    Responder::default().unknown(&mut unknown, RecordKind::GET_VALUES);
+    assert_eq!(read(&unknown), Err(NoValues::Kind(RecordKind::UNKNOWN_TYPE)));
     let record = |id, content: &[u8]| {
         let length = u16::try_from(content.len()).unwrap();
-        [&Header::new(Kind::GET_VALUES_RESULT, id, length).encode(), content].concat()
+        [&RecordHeader::new(RecordKind::GET_VALUES_RESULT, id, length).encode(), content].concat()
     };
-    assert_eq!(read(&record(0, b"")), Ok(Some(Values::default())));
-    assert_eq!(read(&record(1, b"")), Err(NoValues::Kind(Kind::GET_VALUES_RESULT)));
+    assert_eq!(read(&record(0, b"")), Ok(Some(ApplicationValues::default())));
+    assert_eq!(read(&record(1, b"")), Err(NoValues::Kind(RecordKind::GET_VALUES_RESULT)));
     assert_eq!(read(&record(0, b"\x05\x01FCGI")), Err(NoValues::Malformed));
     assert_eq!(read(&record(0, &[0; 1025])), Err(NoValues::TooLong));
     assert_eq!(read(b"HTTP/1.1 "), Err(NoValues::Version(BadVersion(b'H'))));
     // Numbers that are none are not said.
     let odd = record(0, b"\x0e\x02FCGI_MAX_CONNS-1\x0d\0FCGI_MAX_REQS\x01\x01XY");
-    assert_eq!(read(&odd), Ok(Some(Values::default())));
+    assert_eq!(read(&odd), Ok(Some(ApplicationValues::default())));
 }

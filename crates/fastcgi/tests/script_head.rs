@@ -305,9 +305,9 @@ fn an_informational_status_is_no_answer() {
 
 #[test]
 fn a_location_without_a_status_is_a_redirect() {
-    let local = |path| Some(Redirect::Local(path));
-    let client = |url| Some(Redirect::Client(url));
-    let rows: &[(&str, Option<Redirect<'_>>)] = &[
+    let local = |path| Some(ScriptRedirect::Local(path));
+    let client = |url| Some(ScriptRedirect::Client(url));
+    let rows: &[(&str, Option<ScriptRedirect<'_>>)] = &[
         ("Location: http://example.com/\n", client(b"http://example.com/")),
         ("Location: /t.txt\n", local(b"/t.txt")),
         ("Location: t.txt\n", client(b"t.txt")),

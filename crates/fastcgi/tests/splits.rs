@@ -1,7 +1,7 @@
 //! Properties: no input panics, no split of the input changes the result, what is written can be
 //! read. The checks themselves are the `fuzz_*` functions of the crate.
 
-use fastcgi::record::{Header, Kind};
+use fastcgi::record::{RecordHeader, RecordKind};
 use fastcgi::*;
 use proptest::prelude::*;
 
@@ -16,7 +16,10 @@ fn records() -> impl Strategy<Value = Vec<u8>> {
     let padding = prop_oneof![3 => Just(0_u8), 1 => 0..20_u8];
     let record = (0..12_u8, id, content, padding).prop_map(|(kind, id, content, padding)| {
         let length = content.len() as u16;
-        let header = Header { padding_bytes: padding, ..Header::new(Kind(kind), id, length) };
+        let header = RecordHeader {
+            padding_bytes: padding,
+            ..RecordHeader::new(RecordKind(kind), id, length)
+        };
         [&header.encode(), &content[..], &vec![7; padding.into()]].concat()
     });
     let tail = proptest::collection::vec(any::<u8>(), 0..20);

@@ -2,8 +2,8 @@
 //! (`FastCgiExternalServer` of mod_fastcgi). No application is started here. A request that comes
 //! to the name goes the way of `proxy_fcgi`, as the application knows it from mod_fastcgi.
 
-use crate::proxy::Worker;
-use crate::proxy_fcgi::{Job, Target};
+use crate::proxy::ProxyWorker;
+use crate::proxy_fcgi::{FcgiJob, FcgiTarget};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
@@ -52,7 +52,7 @@ pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 /// What a host says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
-    servers: Vec<Arc<Server>>,
+    servers: Vec<Arc<ExternalServer>>,
 }
 
 impl Merge for HostSettings {
@@ -64,19 +64,19 @@ impl Merge for HostSettings {
 
 /// A line `FastCgiExternalServer`.
 #[derive(Debug)]
-struct Server {
+struct ExternalServer {
     /// The name, absolute and normal.
     name: PathBuf,
-    target: Arc<Target>,
+    target: Arc<FcgiTarget>,
     /// What is known of it as a backend.
-    worker: Arc<Worker>,
+    worker: Arc<ProxyWorker>,
     /// `-pass-header`: fields that scripts do not see otherwise.
     passed: Vec<String>,
 }
 
 /// The options of a line.
 #[derive(Default)]
-struct Options {
+struct ExternalServerOptions {
     socket: Option<PathBuf>,
     host: Option<String>,
     idle_ms: Option<u64>,
@@ -86,7 +86,7 @@ struct Options {
 
 /// fcgi_config.c, `fcgi_config_new_external_server`
 fn external_server(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let mut words = config::lexer::Words::new(call.raw).map(|word| word.text);
+    let mut words = config::lexer::LineWords::new(call.raw).map(|word| word.text);
     let name = words.next().filter(|word| !word.is_empty());
     let name = name.ok_or_else(|| format!("{} requires a pathname or filename", call.name))?;
     let path = lexical::normal(&builder.server.root.join(&name));
@@ -101,12 +101,12 @@ fn external_server(builder: &mut Builder, call: &Call<'_>) -> Done {
     }
     let options = options(builder, call, &name, words)?;
     let authority = options.host.as_deref().unwrap_or("localhost");
-    let target = Target::new(options.socket, authority)
+    let target = FcgiTarget::new(options.socket, authority)
         .map_err(|text| format!("{} {name}: invalid value for -host: {text}", call.name))?;
     let worker =
-        Worker::of_server(authority, options.idle_ms.unwrap_or(IDLE_MS), options.connect_ms)
+        ProxyWorker::of_server(authority, options.idle_ms.unwrap_or(IDLE_MS), options.connect_ms)
             .map_err(|text| format!("{} {name}: {text}", call.name))?;
-    let server = Server {
+    let server = ExternalServer {
         name: path,
         target: Arc::new(target),
         worker: Arc::new(worker),
@@ -121,8 +121,8 @@ fn options(
     call: &Call<'_>,
     name: &str,
     mut words: impl Iterator<Item = String>,
-) -> Result<Options, Error> {
-    let mut options = Options::default();
+) -> Result<ExternalServerOptions, Error> {
+    let mut options = ExternalServerOptions::default();
     let invalid = |option: &str, why: &str| -> Error {
         format!("{} {name}: invalid value for {option}: {why}", call.name).into()
     };
@@ -192,7 +192,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         request.mark_personal();
         pass_fields(request, &server.passed);
         let worker = Some(server.worker.clone());
-        let job = Job::new(server.target.clone(), worker, None, true);
+        let job = FcgiJob::new(server.target.clone(), worker, None, true);
         return Ok(Some(Rc::new(job)));
     }
     let is_ours = handler::configured(request)?.is_some_and(|name| name == HANDLER);
@@ -208,7 +208,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
 }
 
 /// The application whose name the place is.
-fn server(request: &RequestContext<'_>) -> Option<Arc<Server>> {
+fn server(request: &RequestContext<'_>) -> Option<Arc<ExternalServer>> {
     let servers = &HOST_SETTINGS.of(&request.host.modules).servers;
     if servers.is_empty() {
         return None;

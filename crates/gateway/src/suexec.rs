@@ -4,7 +4,7 @@
 use config::{Args, Call, Directive, Error, Scope};
 use logging::level::Level;
 use runtime::process::{self, User};
-use runtime::programs::Identity;
+use runtime::programs::ProgramIdentity;
 use server::Server;
 use server::module::{Hooks, Module};
 use server::request_context::RequestContext;
@@ -129,12 +129,12 @@ fn user_group(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 /// Whom a script runs as: the user whose home it is in comes first, as in httpd.
-pub(crate) fn identity(request: &RequestContext<'_>) -> Identity {
+pub(crate) fn identity(request: &RequestContext<'_>) -> ProgramIdentity {
     let of_home = request.tables.notes.get(USER_NOTE).filter(|_| users(request.site()).are_others);
     let name = of_home.and_then(|name| std::str::from_utf8(name).ok());
     match (name.and_then(process::user_by_name), HOST_SETTINGS.of(&request.host.modules).row) {
-        (Some(user), _) => Identity::Home(user.uid),
-        (None, Some(row)) => Identity::Row(row),
-        (None, None) => Identity::Server,
+        (Some(user), _) => ProgramIdentity::Home(user.uid),
+        (None, Some(row)) => ProgramIdentity::Row(row),
+        (None, None) => ProgramIdentity::Server,
     }
 }

@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "it prints its figures")]
 
-use http1::{HeadLimits, HeadParser, Progress, framing};
+use http1::{HeadLimits, HeadParser, HeadProgress, framing};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -45,7 +45,7 @@ fn main() {
         let parse = cost_ns(|| {
             parser.reset();
             let progress = parser.advance(black_box(input), &limits);
-            assert!(matches!(black_box(progress), Ok(Progress::Complete { .. })));
+            assert!(matches!(black_box(progress), Ok(HeadProgress::Complete { .. })));
         });
         let framed = cost_ns(|| {
             black_box(framing(&parser.request(black_box(input)), 1 << 30)).expect("a good head");

@@ -8,8 +8,8 @@
 //! no HTTP, is refused at once. So the result never depends on how the input was split.
 
 use crate::answer_fault::AnswerFault;
-use crate::answer_head::{Answer, AnswerHead};
-use crate::head::{HeadLimits, Progress};
+use crate::answer_head::{AnswerHead, ParsedAnswerHead};
+use crate::head::{HeadLimits, HeadProgress};
 use message::request::FieldSpans;
 use message::{Known, Span, Version, limits, scan};
 
@@ -22,7 +22,7 @@ const BEGINNING: &[u8] = b"HTTP/1.";
 const STATUS_LINE_BYTES_MIN: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum AnswerPhase {
     StatusLine,
     Fields,
     Done,
@@ -31,12 +31,12 @@ enum Phase {
 /// Parses the head of one answer after the other.
 #[derive(Debug)]
 pub struct AnswerParser {
-    phase: Phase,
+    phase: AnswerPhase,
     /// Where the current line starts.
     line_start: usize,
     /// Up to here there is no line end in the current line.
     scanned: usize,
-    answer: Answer,
+    answer: ParsedAnswerHead,
 }
 
 impl Default for AnswerParser {
@@ -48,13 +48,13 @@ impl Default for AnswerParser {
 impl AnswerParser {
     /// A parser at the start of an answer. It allocates nothing before the first field.
     pub fn new() -> Self {
-        let phase = Phase::StatusLine;
-        Self { phase, line_start: 0, scanned: 0, answer: Answer::default() }
+        let phase = AnswerPhase::StatusLine;
+        Self { phase, line_start: 0, scanned: 0, answer: ParsedAnswerHead::default() }
     }
 
     /// Goes back to the start of an answer and keeps the allocations.
     pub fn reset(&mut self) {
-        self.phase = Phase::StatusLine;
+        self.phase = AnswerPhase::StatusLine;
         self.start_line(0);
         self.answer.clear();
     }
@@ -62,10 +62,14 @@ impl AnswerParser {
     /// Parses as far as `buf` goes. `buf` starts at the same byte on every call until the result
     /// is `Complete` or a fault; it may have grown. After `Complete`, call [`Self::reset`]; the
     /// next head, after an interim one too, starts at `len`.
-    pub fn advance(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<Progress, AnswerFault> {
+    pub fn advance(
+        &mut self,
+        buf: &[u8],
+        limits: &HeadLimits,
+    ) -> Result<HeadProgress, AnswerFault> {
         debug_assert!(self.scanned <= buf.len(), "the buffer shrank");
-        while self.phase != Phase::Done {
-            if self.phase == Phase::StatusLine {
+        while self.phase != AnswerPhase::Done {
+            if self.phase == AnswerPhase::StatusLine {
                 check_beginning(buf)?;
             }
             let (bytes_max, fault) = self.bound(limits);
@@ -76,15 +80,15 @@ impl AnswerParser {
             }
             let Some(lf) = found else {
                 self.scanned = buf.len();
-                return Ok(Progress::Partial);
+                return Ok(HeadProgress::Partial);
             };
             match self.phase {
-                Phase::StatusLine => self.status_line(line)?,
+                AnswerPhase::StatusLine => self.status_line(line)?,
                 _ => self.field_line(buf, line, limits)?,
             }
             self.start_line(lf + 1);
         }
-        Ok(Progress::Complete { len: self.line_start })
+        Ok(HeadProgress::Complete { len: self.line_start })
     }
 
     /// The head parsed last, joined with its buffer; complete only after `Complete`.
@@ -101,7 +105,7 @@ impl AnswerParser {
     /// How long the current line may be, its end not counted, and what it is if it is longer.
     fn bound(&self, limits: &HeadLimits) -> (usize, AnswerFault) {
         let (line, fault) = match self.phase {
-            Phase::StatusLine => (
+            AnswerPhase::StatusLine => (
                 limits.request_line_bytes.max(STATUS_LINE_BYTES_MIN),
                 AnswerFault::StatusLineTooLong,
             ),
@@ -140,7 +144,7 @@ impl AnswerParser {
         answer.reason = Span::new(end - reason.len(), end);
         let none = Span::default();
         answer.head.set_line(Span::new(0, line.len()), none, none, version);
-        self.phase = Phase::Fields;
+        self.phase = AnswerPhase::Fields;
         Ok(())
     }
 
@@ -153,7 +157,7 @@ impl AnswerParser {
     ) -> Result<(), AnswerFault> {
         match line {
             [] => {
-                self.phase = Phase::Done;
+                self.phase = AnswerPhase::Done;
                 return Ok(());
             }
             [b' ' | b'\t', ..] => {

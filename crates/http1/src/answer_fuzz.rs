@@ -3,7 +3,7 @@
 
 use crate::answer::AnswerParser;
 use crate::answer_template::fuzz_template;
-use crate::head::{HeadLimits, Progress};
+use crate::head::{HeadLimits, HeadProgress};
 use alloc::vec::Vec;
 use message::scan;
 
@@ -15,14 +15,14 @@ pub fn fuzz_answer(data: &[u8]) {
     let mut whole = AnswerParser::new();
     let expect = whole.advance(input, &limits);
     let mut split = AnswerParser::new();
-    let mut got = Ok(Progress::Partial);
+    let mut got = Ok(HeadProgress::Partial);
     let mut end = 0;
-    while got == Ok(Progress::Partial) && end < input.len() {
+    while got == Ok(HeadProgress::Partial) && end < input.len() {
         end = input.len().min(end + 1 + usize::from(step));
         got = split.advance(&input[..end], &limits);
     }
     assert_eq!(got, expect, "the result depends on how the input was split");
-    let Ok(Progress::Complete { len }) = expect else { return };
+    let Ok(HeadProgress::Complete { len }) = expect else { return };
     assert!(len <= input.len() && input[..len].ends_with(b"\n"));
     let (answer, other) = (whole.answer(input), split.answer(input));
     let fields: Vec<(&[u8], &[u8])> = answer.fields().collect();

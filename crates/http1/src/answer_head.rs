@@ -7,7 +7,7 @@ use message::{Head, Known, Span, Version, scan};
 
 /// A parsed head without its bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct ParsedAnswerHead {
     /// Line, version and fields; method and target stay empty.
     pub(crate) head: Head,
     pub(crate) status: u16,
@@ -18,7 +18,7 @@ pub(crate) struct Answer {
     folds: Vec<(usize, Span)>,
 }
 
-impl Answer {
+impl ParsedAnswerHead {
     /// Forgets the fields and keeps the allocations.
     pub(crate) fn clear(&mut self) {
         self.head.clear();
@@ -77,7 +77,7 @@ impl Answer {
 
 /// What was asked, as far as the length of the answer depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum AskedMethod {
     /// HEAD: no answer has a body.
     Head,
     /// CONNECT: after a 2xx the connection is a tunnel.
@@ -105,7 +105,7 @@ pub struct AnswerHead<'a> {
     pub(crate) buf: &'a [u8],
     /// Bytes of the head; what follows starts here.
     pub len: usize,
-    pub(crate) answer: &'a Answer,
+    pub(crate) answer: &'a ParsedAnswerHead,
 }
 
 impl<'a> AnswerHead<'a> {
@@ -163,11 +163,11 @@ impl<'a> AnswerHead<'a> {
     }
 
     /// Which body follows (RFC 9112 section 6.3, by its items).
-    pub fn body(&self, asked: Asked) -> Result<AnswerBody, AnswerFault> {
+    pub fn body(&self, asked: AskedMethod) -> Result<AnswerBody, AnswerFault> {
         let status = self.status();
         // Items 1 and 2. The tunnel after CONNECT is no body either.
-        let bodiless = asked == Asked::Head || matches!(status, 100..200 | 204 | 304);
-        if bodiless || (asked == Asked::Connect && matches!(status, 200..300)) {
+        let bodiless = asked == AskedMethod::Head || matches!(status, 100..200 | 204 | 304);
+        if bodiless || (asked == AskedMethod::Connect && matches!(status, 200..300)) {
             return Ok(AnswerBody::None);
         }
         // Item 3: Transfer-Encoding overrides Content-Length.

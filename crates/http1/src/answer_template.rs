@@ -4,7 +4,7 @@
 //! A head that matches means what the one before meant, exactly: of the bytes that may differ,
 //! those of the Date value, neither length nor status nor persistence depends.
 
-use crate::answer_head::{AnswerBody, AnswerHead, Asked};
+use crate::answer_head::{AnswerBody, AnswerHead, AskedMethod};
 use crate::head::HeadLimits;
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -41,7 +41,7 @@ pub struct AnswerTemplate {
 impl AnswerTemplate {
     /// Learns the head of a complete answer. `None` if it is not worth it, or if it cannot be read:
     /// interim, long, folded, with lengths that contradict each other.
-    pub fn learn(answer: &AnswerHead<'_>, asked: Asked) -> Option<Self> {
+    pub fn learn(answer: &AnswerHead<'_>, asked: AskedMethod) -> Option<Self> {
         let head = answer.buf.get(..answer.len)?;
         if answer.status() < 200 || head.len() > TEMPLATE_BYTES_MAX || answer.answer.is_folded() {
             return None;
@@ -87,7 +87,7 @@ fn date_of(answer: &AnswerHead<'_>) -> Range<usize> {
 /// For fuzz targets: a template knows its own head; and whatever it takes for that head after one
 /// byte was changed means the same to the parser.
 pub(crate) fn fuzz_template(answer: &AnswerHead<'_>, step: u8, limits: &HeadLimits) {
-    let Some(template) = AnswerTemplate::learn(answer, Asked::Other) else { return };
+    let Some(template) = AnswerTemplate::learn(answer, AskedMethod::Other) else { return };
     let mut head = answer.buf[..answer.len].to_vec();
     assert_eq!(template.matches(&head), Some(template.repeat));
     assert_eq!(template.matches(&head[..head.len() - 1]), None, "a head that is cut matched");
@@ -98,10 +98,10 @@ pub(crate) fn fuzz_template(answer: &AnswerHead<'_>, step: u8, limits: &HeadLimi
         if let Some(repeat) = template.matches(&head) {
             let mut parser = crate::AnswerParser::new();
             let len = repeat.head_len;
-            assert_eq!(parser.advance(&head, limits), Ok(crate::Progress::Complete { len }));
+            assert_eq!(parser.advance(&head, limits), Ok(crate::HeadProgress::Complete { len }));
             let again = parser.answer(&head);
             assert_eq!(
-                (again.status(), again.body(Asked::Other)),
+                (again.status(), again.body(AskedMethod::Other)),
                 (repeat.status, Ok(repeat.body))
             );
             assert_eq!(again.keeps_alive(repeat.body), repeat.keeps_alive);

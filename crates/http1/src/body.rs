@@ -1,11 +1,11 @@
 //! The request body, whichever way its length is given.
 
-use crate::chunked::{ChunkedDecoder, Step};
+use crate::chunked::{ChunkStep, ChunkedDecoder};
 use alloc::vec::Vec;
 use message::{BodyLength, Refusal};
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum BodyKind {
     Length(u64),
     Chunked(ChunkedDecoder),
 }
@@ -13,30 +13,30 @@ enum Kind {
 /// Decodes one request body.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyDecoder {
-    kind: Kind,
+    kind: BodyKind,
 }
 
 impl BodyDecoder {
     /// A decoder at the first byte after the head. `limit` is `LimitRequestBody`, 0 for none.
     pub const fn new(length: BodyLength, limit: u64) -> Self {
         let kind = match length {
-            BodyLength::None => Kind::Length(0),
-            BodyLength::Length(bytes) => Kind::Length(bytes),
+            BodyLength::None => BodyKind::Length(0),
+            BodyLength::Length(bytes) => BodyKind::Length(bytes),
             // HTTP/1 has no other way to send such a request (RFC 9112 section 6.3).
-            BodyLength::Unknown => Kind::Chunked(ChunkedDecoder::new(limit)),
+            BodyLength::Unknown => BodyKind::Chunked(ChunkedDecoder::new(limit)),
         };
         Self { kind }
     }
 
     /// Decodes up to the end of the next piece of data, of the body, or of `input`. A decoder that
     /// is done uses nothing and stays done.
-    pub fn decode(&mut self, input: &[u8]) -> Result<Step, Refusal> {
+    pub fn decode(&mut self, input: &[u8]) -> Result<ChunkStep, Refusal> {
         match &mut self.kind {
-            Kind::Chunked(decoder) => decoder.decode(input),
-            Kind::Length(left) => {
+            BodyKind::Chunked(decoder) => decoder.decode(input),
+            BodyKind::Length(left) => {
                 let used = usize::try_from(*left).map_or(input.len(), |n| n.min(input.len()));
                 *left -= used as u64;
-                Ok(Step { used, data: 0..used, done: *left == 0 })
+                Ok(ChunkStep { used, data: 0..used, done: *left == 0 })
             }
         }
     }
@@ -44,8 +44,8 @@ impl BodyDecoder {
     /// Bytes still to come, if the head told. Used to decide whether reading them is worth it.
     pub const fn bytes_left(&self) -> Option<u64> {
         match self.kind {
-            Kind::Length(left) => Some(left),
-            Kind::Chunked(_) => None,
+            BodyKind::Length(left) => Some(left),
+            BodyKind::Chunked(_) => None,
         }
     }
 }

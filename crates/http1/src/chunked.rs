@@ -19,7 +19,7 @@ use message::{limits, scan};
 
 /// What one call of a decoder did with its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ChunkStep {
     /// Bytes of the input that are used up. Unless `done`, call again with the rest, if there is
     /// one, else with more.
     pub used: usize,
@@ -78,19 +78,19 @@ impl ChunkedDecoder {
     }
 
     /// Decodes up to the end of the next piece of data, of the body, or of `input`.
-    pub fn decode(&mut self, input: &[u8]) -> Result<Step, Refusal> {
+    pub fn decode(&mut self, input: &[u8]) -> Result<ChunkStep, Refusal> {
         let mut at = 0;
         while self.state != State::Done {
             if self.state == State::Data {
                 let piece = self.data(&input[at..]);
                 let data = at..at + piece;
-                return Ok(Step { used: data.end, data, done: false });
+                return Ok(ChunkStep { used: data.end, data, done: false });
             }
             let Some(&byte) = input.get(at) else { break };
             self.state = self.framing_byte(byte)?;
             at += 1;
         }
-        Ok(Step { used: at, data: at..at, done: self.state == State::Done })
+        Ok(ChunkStep { used: at, data: at..at, done: self.state == State::Done })
     }
 
     /// Takes as much of the chunk as there is.

@@ -4,7 +4,8 @@
 //! the next request starts. Whatever can be read in two ways is therefore refused.
 
 use message::{
-    BodyLength, Framing, Host, Known, KnownSet, Refusal, RequestHead, Status, Target, Version, scan,
+    BodyLength, Framing, HostAndPort, Known, KnownSet, Refusal, RequestHead, Status, Target,
+    Version, scan,
 };
 
 /// What a request says about the connection it came on (RFC 9112 section 9.3).
@@ -52,12 +53,17 @@ pub fn framing<'a>(
 
 /// RFC 9112 section 3.2: a 1.1 request without Host, and any request with two or a malformed one,
 /// is refused, even when the target names the host.
-fn host<'a>(request: &RequestHead<'a>, target: &Target<'a>) -> Result<Option<Host<'a>>, Refusal> {
+fn host<'a>(
+    request: &RequestHead<'a>,
+    target: &Target<'a>,
+) -> Result<Option<HostAndPort<'a>>, Refusal> {
     if request.duplicated(Known::Host) {
         return Err(Refusal::bad_request("more than one Host field"));
     }
     let named = match request.get(Known::Host) {
-        Some(value) => Some(Host::parse(value).map_err(|bad| Refusal::bad_request(bad.why()))?),
+        Some(value) => {
+            Some(HostAndPort::parse(value).map_err(|bad| Refusal::bad_request(bad.why()))?)
+        }
         None if request.version() == Version::Http11 => {
             return Err(Refusal::bad_request("HTTP/1.1 request without Host field"));
         }
@@ -170,7 +176,7 @@ fn expectation(request: &RequestHead<'_>) -> Result<bool, Refusal> {
 pub fn fuzz_framing(data: &[u8]) {
     let mut parser = crate::HeadParser::new();
     let progress = parser.advance(data, &crate::HeadLimits::default());
-    if !matches!(progress, Ok(crate::Progress::Complete { .. })) {
+    if !matches!(progress, Ok(crate::HeadProgress::Complete { .. })) {
         return;
     }
     let request = parser.request(data);

@@ -55,7 +55,7 @@ const HEAD_BYTES_MAX: usize = u32::MAX as usize / 2;
 
 /// How far the parser came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum HeadProgress {
     /// Read more, then call again with the same bytes and the new ones.
     Partial,
     /// The head is complete.
@@ -67,14 +67,14 @@ pub enum Progress {
 
 /// Which line comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum HeadPhase {
     RequestLine,
     Fields,
     Done,
 }
 
 /// The outcome of looking at one line.
-enum Line {
+enum LineOutcome {
     /// A line was taken; the next one starts at the offset.
     Next(usize),
     /// The empty line after the fields was taken; the offset is that of the body.
@@ -86,7 +86,7 @@ enum Line {
 /// Parses one request head after the other.
 #[derive(Debug)]
 pub struct HeadParser {
-    phase: Phase,
+    phase: HeadPhase,
     /// Where the current line starts.
     line_start: usize,
     /// Up to here there is no line end in the current line.
@@ -107,7 +107,7 @@ impl HeadParser {
     /// A parser at the start of a request. It allocates nothing before the first field.
     pub fn new() -> Self {
         Self {
-            phase: Phase::RequestLine,
+            phase: HeadPhase::RequestLine,
             line_start: 0,
             scanned: 0,
             empty_lines: 0,
@@ -118,7 +118,7 @@ impl HeadParser {
 
     /// Goes back to the start of a request and keeps the allocation.
     pub fn reset(&mut self) {
-        self.phase = Phase::RequestLine;
+        self.phase = HeadPhase::RequestLine;
         self.start_line(0);
         self.empty_lines = 0;
         self.blank = true;
@@ -127,22 +127,24 @@ impl HeadParser {
 
     /// Parses as far as `buf` goes. `buf` starts at the same byte on every call until the result is
     /// `Complete` or a refusal; it may have grown. After `Complete`, call [`Self::reset`].
-    pub fn advance(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<Progress, Refusal> {
+    pub fn advance(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<HeadProgress, Refusal> {
         debug_assert!(self.scanned <= buf.len(), "the buffer shrank");
         let buf = &buf[..buf.len().min(HEAD_BYTES_MAX)];
         loop {
             let (line, limit) = match self.phase {
-                Phase::RequestLine => (self.request_line(buf, limits), limits.request_line_bytes),
-                Phase::Fields => (self.field_line(buf, limits), limits.field_bytes),
-                Phase::Done => return Ok(Progress::Complete { len: self.line_start }),
+                HeadPhase::RequestLine => {
+                    (self.request_line(buf, limits), limits.request_line_bytes)
+                }
+                HeadPhase::Fields => (self.field_line(buf, limits), limits.field_bytes),
+                HeadPhase::Done => return Ok(HeadProgress::Complete { len: self.line_start }),
             };
             match line.inspect_err(|_| self.blank = false)? {
-                Line::Next(start) => self.start_line(start),
-                Line::End(start) => {
+                LineOutcome::Next(start) => self.start_line(start),
+                LineOutcome::End(start) => {
                     self.start_line(start);
-                    self.phase = Phase::Done;
+                    self.phase = HeadPhase::Done;
                 }
-                Line::Cut => return self.cut(buf, limit),
+                LineOutcome::Cut => return self.cut(buf, limit),
             }
         }
     }
@@ -176,7 +178,7 @@ impl HeadParser {
     /// Whether the request line is complete and the fields are not: a close now is answered, as
     /// httpd does, since the client may have closed only its own half.
     pub fn is_within_fields(&self) -> bool {
-        self.phase == Phase::Fields
+        self.phase == HeadPhase::Fields
     }
 
     #[inline]
@@ -186,10 +188,10 @@ impl HeadParser {
     }
 
     /// The buffer ends within a line: remember that, and refuse the line if it is too long already.
-    fn cut(&mut self, buf: &[u8], limit: usize) -> Result<Progress, Refusal> {
+    fn cut(&mut self, buf: &[u8], limit: usize) -> Result<HeadProgress, Refusal> {
         let line = &buf[self.line_start..];
         self.scanned = buf.len();
-        if self.phase == Phase::RequestLine {
+        if self.phase == HeadPhase::RequestLine {
             self.blank = matches!(line, [] | [b'\r']);
         }
         // A CR at the end may belong to the line end, which does not count.
@@ -198,12 +200,12 @@ impl HeadParser {
             self.blank = false;
             return Err(self.too_long());
         }
-        Ok(Progress::Partial)
+        Ok(HeadProgress::Partial)
     }
 
     const fn too_long(&self) -> Refusal {
         match self.phase {
-            Phase::RequestLine => {
+            HeadPhase::RequestLine => {
                 Refusal::new(Status::URI_TOO_LONG, "request line is longer than LimitRequestLine")
             }
             _ => Refusal::bad_request("field is longer than LimitRequestFieldSize")
@@ -225,13 +227,18 @@ impl HeadParser {
     /// A fault in the current line, to be reported only when the line is complete, and only if it
     /// is not too long: then that is the fault.
     #[cold]
-    fn fault(&self, buf: &[u8], limit: usize, why: &'static str) -> Result<Line, Refusal> {
+    fn fault(&self, buf: &[u8], limit: usize, why: &'static str) -> Result<LineOutcome, Refusal> {
         self.fault_with(buf, limit, Refusal::bad_request(why))
     }
 
     #[cold]
-    fn fault_with(&self, buf: &[u8], limit: usize, refusal: Refusal) -> Result<Line, Refusal> {
-        let Some(lf) = self.find_line_end(buf) else { return Ok(Line::Cut) };
+    fn fault_with(
+        &self,
+        buf: &[u8],
+        limit: usize,
+        refusal: Refusal,
+    ) -> Result<LineOutcome, Refusal> {
+        let Some(lf) = self.find_line_end(buf) else { return Ok(LineOutcome::Cut) };
         let line = &buf[self.line_start..lf];
         let Some((b'\r', line)) = line.split_last() else {
             let bare = Refusal::bad_request("line ends with LF alone");
@@ -244,9 +251,9 @@ impl HeadParser {
 
     /// RFC 9112 section 3: `method SP request-target SP HTTP-version`, single spaces.
     #[inline]
-    fn request_line(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<Line, Refusal> {
+    fn request_line(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<LineOutcome, Refusal> {
         if self.still_cut(buf) {
-            return Ok(Line::Cut);
+            return Ok(LineOutcome::Cut);
         }
         let limit = limits.request_line_bytes;
         let start = self.line_start;
@@ -255,12 +262,14 @@ impl HeadParser {
             return self.empty_line(buf, limit);
         }
         let method_len = rest.iter().position(|&byte| !scan::is_token_byte(byte));
-        let Some(method_len) = method_len else { return Ok(Line::Cut) };
+        let Some(method_len) = method_len else { return Ok(LineOutcome::Cut) };
         if method_len == 0 || rest[method_len] != b' ' {
             return self.fault(buf, limit, "method is not a token followed by one space");
         }
         let target = &rest[method_len + 1..];
-        let Some(target_len) = scan::find_control_or_space(target) else { return Ok(Line::Cut) };
+        let Some(target_len) = scan::find_control_or_space(target) else {
+            return Ok(LineOutcome::Cut);
+        };
         if target_len == 0 || target[target_len] != b' ' {
             return self.fault(buf, limit, "request target is empty or not followed by one space");
         }
@@ -288,18 +297,18 @@ impl HeadParser {
             version,
         );
         self.blank = false;
-        self.phase = Phase::Fields;
-        Ok(Line::Next(start + line_len + 2))
+        self.phase = HeadPhase::Fields;
+        Ok(LineOutcome::Next(start + line_len + 2))
     }
 
     /// RFC 9112 section 2.2: a server SHOULD ignore at least one empty line before the request.
     #[cold]
-    fn empty_line(&mut self, buf: &[u8], limit: usize) -> Result<Line, Refusal> {
+    fn empty_line(&mut self, buf: &[u8], limit: usize) -> Result<LineOutcome, Refusal> {
         match &buf[self.line_start..] {
-            [] | [b'\r'] => Ok(Line::Cut),
+            [] | [b'\r'] => Ok(LineOutcome::Cut),
             [b'\r', b'\n', ..] if self.empty_lines < limits::EMPTY_LINES_MAX => {
                 self.empty_lines += 1;
-                Ok(Line::Next(self.line_start + 2))
+                Ok(LineOutcome::Next(self.line_start + 2))
             }
             [b'\r', b'\n', ..] => Err(Refusal::bad_request("too many empty lines")),
             _ => self.fault(buf, limit, "request line starts with a bare CR"),
@@ -310,7 +319,7 @@ impl HeadParser {
 
     /// RFC 9112 section 5: `field-name ":" OWS field-value OWS`.
     #[inline]
-    fn field_line(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<Line, Refusal> {
+    fn field_line(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<LineOutcome, Refusal> {
         let limit = limits.field_bytes;
         let start = self.line_start;
         let rest = &buf[start..];
@@ -319,24 +328,24 @@ impl HeadParser {
             if start > limit && self.is_too_long_joined(buf, limit) {
                 return Err(Refusal::bad_request(TOO_LONG_JOINED).remark(FIELD_SIZE_REMARK));
             }
-            return Ok(Line::End(start + 2));
+            return Ok(LineOutcome::End(start + 2));
         }
         if self.head.fields().len() >= limits.fields_max() && !matches!(rest, [] | [b'\r']) {
             return Err(Refusal::bad_request("more fields than LimitRequestFields")
                 .remark("The number of request header fields exceeds this server's limit."));
         }
         if self.still_cut(buf) {
-            return Ok(Line::Cut);
+            return Ok(LineOutcome::Cut);
         }
         let name_len = rest.iter().position(|&byte| !scan::is_token_byte(byte));
-        let Some(name_len) = name_len else { return Ok(Line::Cut) };
+        let Some(name_len) = name_len else { return Ok(LineOutcome::Cut) };
         if name_len == 0 || rest[name_len] != b':' {
             return self.fault(buf, limit, name_fault(&rest[name_len..], name_len));
         }
         // The value up to the first byte that no value may hold, which is the CR of the line end.
         let mut end = name_len + 1;
         loop {
-            let Some(found) = scan::find_control(&rest[end..]) else { return Ok(Line::Cut) };
+            let Some(found) = scan::find_control(&rest[end..]) else { return Ok(LineOutcome::Cut) };
             end += found;
             if rest[end] != b'\t' {
                 break;
@@ -345,7 +354,7 @@ impl HeadParser {
         }
         match rest[end..] {
             [b'\r', b'\n', ..] => {}
-            [b'\r'] => return Ok(Line::Cut),
+            [b'\r'] => return Ok(LineOutcome::Cut),
             _ => return self.fault(buf, limit, "field value has a control byte or a bare CR"),
         }
         if !fits(end, limit) {
@@ -357,7 +366,7 @@ impl HeadParser {
             value: Span::new(start + value_start, start + value_end),
             known: Known::recognise(&rest[..name_len]),
         });
-        Ok(Line::Next(start + end + 2))
+        Ok(LineOutcome::Next(start + end + 2))
     }
 
     /// httpd joins the values of one name with `, ` and holds the result against the limit, too
@@ -438,9 +447,9 @@ pub fn fuzz_head(data: &[u8]) {
     let mut whole = HeadParser::new();
     let expect = whole.advance(input, &limits);
     let mut split = HeadParser::new();
-    let mut got = Ok(Progress::Partial);
+    let mut got = Ok(HeadProgress::Partial);
     let mut end = 0;
-    while got == Ok(Progress::Partial) && end < input.len() {
+    while got == Ok(HeadProgress::Partial) && end < input.len() {
         end = input.len().min(end + 1 + usize::from(step));
         got = split.advance(&input[..end], &limits);
     }
@@ -448,7 +457,7 @@ pub fn fuzz_head(data: &[u8]) {
         assert_eq!(got, expect, "the result depends on how the input was split");
         assert_eq!(whole.is_blank(), split.is_blank());
     }
-    let Ok(Progress::Complete { len }) = expect else { return };
+    let Ok(HeadProgress::Complete { len }) = expect else { return };
     assert_eq!(whole.head(), split.head());
     assert!(len <= input.len() && input[..len].ends_with(b"\r\n\r\n"));
     let request = whole.request(input);

@@ -1,7 +1,7 @@
 //! The head of an answer that holds its bytes: for whoever looks at it when the buffer has gone on.
 //! It is parsed where it came in, and never again.
 
-use crate::answer_head::{Answer, AnswerHead};
+use crate::answer_head::{AnswerHead, ParsedAnswerHead};
 use alloc::format;
 use alloc::vec::Vec;
 use message::request::FieldSpans;
@@ -11,7 +11,7 @@ use message::{Known, Span, Version, limits, scan};
 #[derive(Clone, Debug, Default)]
 pub struct OwnedAnswerHead {
     bytes: Vec<u8>,
-    answer: Answer,
+    answer: ParsedAnswerHead,
 }
 
 impl OwnedAnswerHead {

@@ -29,7 +29,7 @@ enum State {
 
 /// What `decide` found for the response at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum PersistVerdict {
     Open,
     Keep,
     Close(CloseReason),
@@ -51,7 +51,7 @@ pub enum Persist {
 
 /// What comes after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum AfterResponse {
     /// Wait for the next request, or take it from the buffer.
     Idle,
     /// Close.
@@ -68,7 +68,7 @@ pub struct Persistence {
     state: State,
     keep_alive: KeepAlive,
     /// Set by `decide`; while it is open, `finish` is out of order.
-    verdict: Verdict,
+    verdict: PersistVerdict,
 }
 
 const _: () = assert!(size_of::<Persistence>() <= 16);
@@ -87,7 +87,7 @@ impl Persistence {
             kept: 0,
             state: State::Head,
             keep_alive: KeepAlive::NONE,
-            verdict: Verdict::Open,
+            verdict: PersistVerdict::Open,
         }
     }
 
@@ -125,7 +125,7 @@ impl Persistence {
         }
         self.requests = self.requests.saturating_add(1);
         self.keep_alive = keep_alive;
-        self.verdict = Verdict::Open;
+        self.verdict = PersistVerdict::Open;
         let bodyless = body == BodyLength::None;
         self.state = if bodyless { State::Respond } else { State::Body };
     }
@@ -161,13 +161,13 @@ impl Persistence {
         let left = max_keep_alive_requests.saturating_sub(self.kept);
         let limited = max_keep_alive_requests != 0;
         self.verdict = match () {
-            () if must_close => Verdict::Close(CloseReason::ServerChose),
-            () if !self.keep_alive.wanted => Verdict::Close(CloseReason::ClientAsked),
-            () if draining => Verdict::Close(CloseReason::Draining),
-            () if limited && left == 0 => Verdict::Close(CloseReason::KeepAliveLimit),
-            () => Verdict::Keep,
+            () if must_close => PersistVerdict::Close(CloseReason::ServerChose),
+            () if !self.keep_alive.wanted => PersistVerdict::Close(CloseReason::ClientAsked),
+            () if draining => PersistVerdict::Close(CloseReason::Draining),
+            () if limited && left == 0 => PersistVerdict::Close(CloseReason::KeepAliveLimit),
+            () => PersistVerdict::Keep,
         };
-        if self.verdict != Verdict::Keep {
+        if self.verdict != PersistVerdict::Keep {
             return Persist::Close;
         }
         Persist::Keep { named: self.keep_alive.named, remaining: limited.then_some(left) }
@@ -175,32 +175,32 @@ impl Persistence {
 
     /// The response is written.
     #[inline]
-    pub fn finish(&mut self) -> Next {
+    pub fn finish(&mut self) -> AfterResponse {
         if self.in_order(matches!(self.state, State::Body | State::Respond)) {
-            debug_assert!(self.verdict != Verdict::Open, "finish before decide");
+            debug_assert!(self.verdict != PersistVerdict::Open, "finish before decide");
             self.state = match (self.verdict, self.state) {
-                (Verdict::Close(reason), _) => State::Close(reason),
-                (Verdict::Keep, State::Respond) => State::Idle,
-                (Verdict::Keep, _) => State::Close(CloseReason::UnreadBody),
-                (Verdict::Open, _) => State::Close(CloseReason::Disorder),
+                (PersistVerdict::Close(reason), _) => State::Close(reason),
+                (PersistVerdict::Keep, State::Respond) => State::Idle,
+                (PersistVerdict::Keep, _) => State::Close(CloseReason::UnreadBody),
+                (PersistVerdict::Open, _) => State::Close(CloseReason::Disorder),
             };
         }
         match self.state {
-            State::Close(reason) => Next::Close(reason),
+            State::Close(reason) => AfterResponse::Close(reason),
             _ => {
                 self.kept = self.kept.saturating_add(1);
-                Next::Idle
+                AfterResponse::Idle
             }
         }
     }
 
     /// Ends the connection from any state; the first reason stays.
-    pub const fn close(&mut self, reason: CloseReason) -> Next {
+    pub const fn close(&mut self, reason: CloseReason) -> AfterResponse {
         match self.state {
-            State::Close(first) => Next::Close(first),
+            State::Close(first) => AfterResponse::Close(first),
             _ => {
                 self.state = State::Close(reason);
-                Next::Close(reason)
+                AfterResponse::Close(reason)
             }
         }
     }

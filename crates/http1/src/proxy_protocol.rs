@@ -22,7 +22,7 @@ const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
 /// What the first bytes of a connection are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parsed<'b> {
+pub enum ParsedProxyHeader<'b> {
     /// More has to come, within the bounds above.
     Partial,
     /// A header.
@@ -33,12 +33,12 @@ pub enum Parsed<'b> {
         source: Option<SocketAddr>,
     },
     /// No header; nothing that follows can be trusted.
-    Invalid(Fault<'b>),
+    Invalid(ProxyHeaderFault<'b>),
 }
 
 /// What is wrong with a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault<'b> {
+pub enum ProxyHeaderFault<'b> {
     /// There is none.
     Missing,
     /// A line without an end.
@@ -64,9 +64,9 @@ pub enum Fault<'b> {
 }
 
 /// Look at the first bytes of a connection. A fault that is found stays whatever follows.
-pub fn parse(bytes: &[u8]) -> Parsed<'_> {
+pub fn parse(bytes: &[u8]) -> ParsedProxyHeader<'_> {
     if bytes.len() < SHORTEST_BYTES {
-        return Parsed::Partial;
+        return ParsedProxyHeader::Partial;
     }
     if bytes.starts_with(SIGNATURE) && bytes[SIGNATURE.len()] >> 4 == 2 {
         return binary(bytes);
@@ -74,34 +74,36 @@ pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     if bytes.starts_with(b"PROXY ") {
         return line(bytes);
     }
-    Parsed::Invalid(Fault::Missing)
+    ParsedProxyHeader::Invalid(ProxyHeaderFault::Missing)
 }
 
 /// Version 1. It ends with the first CR, which must stand before LF: otherwise it has no end.
-fn line(bytes: &[u8]) -> Parsed<'_> {
+fn line(bytes: &[u8]) -> ParsedProxyHeader<'_> {
     let window = &bytes[..bytes.len().min(LINE_BYTES_MAX)];
     let end = window.iter().position(|byte| *byte == b'\r');
     match end {
         Some(end) if window.get(end + 1) == Some(&b'\n') => match source_of(&window[..end]) {
-            Ok(source) => Parsed::Complete { len: end + 2, source },
-            Err(fault) => Parsed::Invalid(fault),
+            Ok(source) => ParsedProxyHeader::Complete { len: end + 2, source },
+            Err(fault) => ParsedProxyHeader::Invalid(fault),
         },
-        _ if window.len() == LINE_BYTES_MAX => Parsed::Invalid(Fault::LineTooLong),
-        _ => Parsed::Partial,
+        _ if window.len() == LINE_BYTES_MAX => {
+            ParsedProxyHeader::Invalid(ProxyHeaderFault::LineTooLong)
+        }
+        _ => ParsedProxyHeader::Partial,
     }
 }
 
 /// `PROXY TCP4 client destination client-port destination-port`. As in mod_remoteip nobody looks
 /// at what stands behind the port of the client.
-fn source_of(line: &[u8]) -> Result<Option<SocketAddr>, Fault<'_>> {
+fn source_of(line: &[u8]) -> Result<Option<SocketAddr>, ProxyHeaderFault<'_>> {
     let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).skip(1);
-    let mut word = |name| words.next().ok_or(Fault::NoWord(name, line));
+    let mut word = |name| words.next().ok_or(ProxyHeaderFault::NoWord(name, line));
     let family = word("family")?;
     let is_v6 = match family {
         b"UNKNOWN" => return Ok(None),
         b"TCP4" => false,
         b"TCP6" => true,
-        _ => return Err(Fault::UnknownFamily(family, line)),
+        _ => return Err(ProxyHeaderFault::UnknownFamily(family, line)),
     };
     let client = word("client-address")?;
     // An IPv4 address within IPv6 has no dots here.
@@ -110,16 +112,16 @@ fn source_of(line: &[u8]) -> Result<Option<SocketAddr>, Fault<'_>> {
         false => byte.is_ascii_digit() || *byte == b'.',
     };
     if !client.iter().all(is_letter) {
-        return Err(Fault::InvalidAddress(client, line));
+        return Err(ProxyHeaderFault::InvalidAddress(client, line));
     }
     word("destination-address")?;
     let port = word("client-port")?;
-    let port = number(port).ok_or(Fault::InvalidPort(port, line))?;
+    let port = number(port).ok_or(ProxyHeaderFault::InvalidPort(port, line))?;
     let ip = match is_v6 {
         true => text::<Ipv6Addr>(client).map(IpAddr::V6),
         false => text::<Ipv4Addr>(client).map(IpAddr::V4),
     };
-    let ip = ip.ok_or(Fault::NoAddress(client, is_v6, port, line))?;
+    let ip = ip.ok_or(ProxyHeaderFault::NoAddress(client, is_v6, port, line))?;
     Ok(Some(SocketAddr::new(ip, port)))
 }
 
@@ -133,25 +135,27 @@ fn text<T: FromStr>(word: &[u8]) -> Option<T> {
 }
 
 /// Version 2. What follows the addresses (TLVs) is passed over.
-fn binary(bytes: &[u8]) -> Parsed<'_> {
-    let Some((fixed, rest)) = bytes.split_at_checked(FIXED_BYTES) else { return Parsed::Partial };
+fn binary(bytes: &[u8]) -> ParsedProxyHeader<'_> {
+    let Some((fixed, rest)) = bytes.split_at_checked(FIXED_BYTES) else {
+        return ParsedProxyHeader::Partial;
+    };
     let (command, family) = (fixed[12], fixed[13]);
     let length = usize::from(u16::from_be_bytes([fixed[14], fixed[15]]));
     if FIXED_BYTES + length > BINARY_BYTES_MAX {
-        return Parsed::Invalid(Fault::TooLong);
+        return ParsedProxyHeader::Invalid(ProxyHeaderFault::TooLong);
     }
-    let Some(content) = rest.get(..length) else { return Parsed::Partial };
+    let Some(content) = rest.get(..length) else { return ParsedProxyHeader::Partial };
     let source = match (command & 0xf, family) {
         // Of its own accord, to see whether we live: addresses mean nothing.
         (0, _) => Ok(None),
-        (1, 0x11) => v4(content).map(Some).ok_or(Fault::TooShort(length, false)),
-        (1, 0x21) => v6(content).map(Some).ok_or(Fault::TooShort(length, true)),
-        (1, _) => Err(Fault::UnsupportedProtocol(family)),
-        _ => Err(Fault::UnsupportedCommand(command)),
+        (1, 0x11) => v4(content).map(Some).ok_or(ProxyHeaderFault::TooShort(length, false)),
+        (1, 0x21) => v6(content).map(Some).ok_or(ProxyHeaderFault::TooShort(length, true)),
+        (1, _) => Err(ProxyHeaderFault::UnsupportedProtocol(family)),
+        _ => Err(ProxyHeaderFault::UnsupportedCommand(command)),
     };
     match source {
-        Ok(source) => Parsed::Complete { len: FIXED_BYTES + length, source },
-        Err(fault) => Parsed::Invalid(fault),
+        Ok(source) => ParsedProxyHeader::Complete { len: FIXED_BYTES + length, source },
+        Err(fault) => ParsedProxyHeader::Invalid(fault),
     }
 }
 
@@ -174,10 +178,10 @@ pub fn fuzz_proxy_protocol(data: &[u8]) {
     let whole = parse(data);
     for len in 0..=data.len() {
         match parse(&data[..len]) {
-            Parsed::Partial => assert!(len < BINARY_BYTES_MAX, "no end in sight"),
+            ParsedProxyHeader::Partial => assert!(len < BINARY_BYTES_MAX, "no end in sight"),
             settled => {
                 assert_eq!(settled, whole, "after {len} bytes");
-                if let Parsed::Complete { len: used, .. } = settled {
+                if let ParsedProxyHeader::Complete { len: used, .. } = settled {
                     assert!(used <= len && used <= BINARY_BYTES_MAX.max(LINE_BYTES_MAX));
                     assert_eq!(used, len, "it was complete before");
                 }
@@ -185,7 +189,7 @@ pub fn fuzz_proxy_protocol(data: &[u8]) {
             }
         }
     }
-    assert_eq!(whole, Parsed::Partial);
+    assert_eq!(whole, ParsedProxyHeader::Partial);
 }
 
 #[cfg(test)]
@@ -195,14 +199,14 @@ mod tests {
 
     fn source(bytes: &[u8]) -> Option<SocketAddr> {
         match parse(bytes) {
-            Parsed::Complete { len, source } if len == bytes.len() => source,
+            ParsedProxyHeader::Complete { len, source } if len == bytes.len() => source,
             other => panic!("{other:?}"),
         }
     }
 
-    fn fault(bytes: &[u8]) -> Fault<'_> {
+    fn fault(bytes: &[u8]) -> ProxyHeaderFault<'_> {
         match parse(bytes) {
-            Parsed::Invalid(fault) => fault,
+            ParsedProxyHeader::Invalid(fault) => fault,
             other => panic!("{other:?}"),
         }
     }
@@ -230,19 +234,21 @@ mod tests {
     #[test]
     fn lines_are_refused_for_what_is_wrong_first() {
         let line = |text: &'static str| [text.as_bytes(), b"\r\n"].concat();
-        type Row = (&'static str, fn(&'static [u8]) -> Fault<'static>);
+        type Row = (&'static str, fn(&'static [u8]) -> ProxyHeaderFault<'static>);
         let rows: [Row; 11] = [
-            ("PROXY          ", |line| Fault::NoWord("family", line)),
-            ("PROXY TCP5 10.9.9.9", |line| Fault::UnknownFamily(b"TCP5", line)),
-            ("PROXY TCP4     ", |line| Fault::NoWord("client-address", line)),
-            ("PROXY TCP4 10.9.9.x", |line| Fault::InvalidAddress(b"10.9.9.x", line)),
-            ("PROXY TCP6 ::10.9.9.9", |line| Fault::InvalidAddress(b"::10.9.9.9", line)),
-            ("PROXY TCP4 10.9.9.9", |line| Fault::NoWord("destination-address", line)),
-            ("PROXY TCP4 10.9.9.9 1", |line| Fault::NoWord("client-port", line)),
-            ("PROXY TCP4 10.9.9.9 1 65536", |line| Fault::InvalidPort(b"65536", line)),
-            ("PROXY TCP4 10.9.9.9 1 +80", |line| Fault::InvalidPort(b"+80", line)),
-            ("PROXY TCP4 10.9.9 1 80", |line| Fault::NoAddress(b"10.9.9", false, 80, line)),
-            ("PROXY TCP6 1:2 1 80", |line| Fault::NoAddress(b"1:2", true, 80, line)),
+            ("PROXY          ", |line| ProxyHeaderFault::NoWord("family", line)),
+            ("PROXY TCP5 10.9.9.9", |line| ProxyHeaderFault::UnknownFamily(b"TCP5", line)),
+            ("PROXY TCP4     ", |line| ProxyHeaderFault::NoWord("client-address", line)),
+            ("PROXY TCP4 10.9.9.x", |line| ProxyHeaderFault::InvalidAddress(b"10.9.9.x", line)),
+            ("PROXY TCP6 ::10.9.9.9", |line| ProxyHeaderFault::InvalidAddress(b"::10.9.9.9", line)),
+            ("PROXY TCP4 10.9.9.9", |line| ProxyHeaderFault::NoWord("destination-address", line)),
+            ("PROXY TCP4 10.9.9.9 1", |line| ProxyHeaderFault::NoWord("client-port", line)),
+            ("PROXY TCP4 10.9.9.9 1 65536", |line| ProxyHeaderFault::InvalidPort(b"65536", line)),
+            ("PROXY TCP4 10.9.9.9 1 +80", |line| ProxyHeaderFault::InvalidPort(b"+80", line)),
+            ("PROXY TCP4 10.9.9 1 80", |line| {
+                ProxyHeaderFault::NoAddress(b"10.9.9", false, 80, line)
+            }),
+            ("PROXY TCP6 1:2 1 80", |line| ProxyHeaderFault::NoAddress(b"1:2", true, 80, line)),
         ];
         for (text, wanted) in rows {
             assert_eq!(fault(&line(text)), wanted(text.as_bytes()), "{text}");
@@ -254,11 +260,11 @@ mod tests {
         let filled = |count| [&b"PROXY UNKNOWN "[..], &std::vec![b'x'; count], b"\r\n"].concat();
         let most = LINE_BYTES_MAX - 16;
         assert_eq!(source(&filled(most)), None);
-        assert_eq!(fault(&filled(most + 1)), Fault::LineTooLong);
+        assert_eq!(fault(&filled(most + 1)), ProxyHeaderFault::LineTooLong);
         for text in ["PROXY TCP4 10.9.9.9 1 2 3\n", "PROXY TCP4 10.9.9.9 1 2 3\rx\r\n"] {
-            assert_eq!(parse(text.as_bytes()), Parsed::Partial, "{text:?}");
+            assert_eq!(parse(text.as_bytes()), ParsedProxyHeader::Partial, "{text:?}");
             let long = [text.as_bytes(), &[b'\n'; 100]].concat();
-            assert_eq!(fault(&long), Fault::LineTooLong, "{text:?}");
+            assert_eq!(fault(&long), ProxyHeaderFault::LineTooLong, "{text:?}");
         }
     }
 
@@ -283,14 +289,14 @@ mod tests {
     fn binary_headers_are_refused_for_what_is_wrong() {
         let zeros = [0; 217];
         let rows = [
-            (binary(0x21, 0x11, &zeros), Fault::TooLong),
-            (binary(0x21, 0x11, &zeros[..11]), Fault::TooShort(11, false)),
-            (binary(0x21, 0x21, &zeros[..35]), Fault::TooShort(35, true)),
-            (binary(0x21, 0x00, b""), Fault::UnsupportedProtocol(0)),
-            (binary(0x21, 0x12, &zeros[..12]), Fault::UnsupportedProtocol(0x12)),
-            (binary(0x21, 0x31, &zeros[..216]), Fault::UnsupportedProtocol(0x31)),
-            (binary(0x22, 0x11, &zeros[..12]), Fault::UnsupportedCommand(0x22)),
-            (binary(0x11, 0x11, &zeros[..12]), Fault::Missing),
+            (binary(0x21, 0x11, &zeros), ProxyHeaderFault::TooLong),
+            (binary(0x21, 0x11, &zeros[..11]), ProxyHeaderFault::TooShort(11, false)),
+            (binary(0x21, 0x21, &zeros[..35]), ProxyHeaderFault::TooShort(35, true)),
+            (binary(0x21, 0x00, b""), ProxyHeaderFault::UnsupportedProtocol(0)),
+            (binary(0x21, 0x12, &zeros[..12]), ProxyHeaderFault::UnsupportedProtocol(0x12)),
+            (binary(0x21, 0x31, &zeros[..216]), ProxyHeaderFault::UnsupportedProtocol(0x31)),
+            (binary(0x22, 0x11, &zeros[..12]), ProxyHeaderFault::UnsupportedCommand(0x22)),
+            (binary(0x11, 0x11, &zeros[..12]), ProxyHeaderFault::Missing),
         ];
         for (bytes, wanted) in rows {
             assert_eq!(fault(&bytes), wanted);
@@ -299,9 +305,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_no_header() {
-        assert_eq!(fault(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), Fault::Missing);
-        assert_eq!(fault(b"proxy UNKNOWN\r\n"), Fault::Missing);
-        assert_eq!(parse(b"GET /\r\n"), Parsed::Partial);
-        assert_eq!(parse(b""), Parsed::Partial);
+        assert_eq!(fault(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), ProxyHeaderFault::Missing);
+        assert_eq!(fault(b"proxy UNKNOWN\r\n"), ProxyHeaderFault::Missing);
+        assert_eq!(parse(b"GET /\r\n"), ParsedProxyHeader::Partial);
+        assert_eq!(parse(b""), ParsedProxyHeader::Partial);
     }
 }

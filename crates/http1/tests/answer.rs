@@ -16,7 +16,7 @@ struct Seen {
     len: usize,
 }
 
-fn see(answer: &AnswerHead<'_>, asked: Asked) -> Seen {
+fn see(answer: &AnswerHead<'_>, asked: AskedMethod) -> Seen {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let body = answer.body(asked);
     Seen {
@@ -31,12 +31,12 @@ fn see(answer: &AnswerHead<'_>, asked: Asked) -> Seen {
 }
 
 /// The outcome, which no split may change; `None` when more is wanted.
-fn outcome(input: &[u8], asked: Asked) -> Result<Option<Seen>, AnswerFault> {
+fn outcome(input: &[u8], asked: AskedMethod) -> Result<Option<Seen>, AnswerFault> {
     let run = |ends: &[usize]| {
         let mut parser = AnswerParser::new();
         for end in ends {
             let buf = &input[..*end];
-            if let Progress::Complete { len } = parser.advance(buf, &HeadLimits::default())? {
+            if let HeadProgress::Complete { len } = parser.advance(buf, &HeadLimits::default())? {
                 assert_eq!(parser.answer(buf).len, len);
                 let seen = see(&parser.answer(buf), asked);
                 let mut owned = OwnedAnswerHead::default();
@@ -59,7 +59,7 @@ fn outcome(input: &[u8], asked: Asked) -> Result<Option<Seen>, AnswerFault> {
 }
 
 fn answer(input: &[u8]) -> Seen {
-    match outcome(input, Asked::Other) {
+    match outcome(input, AskedMethod::Other) {
         Ok(Some(seen)) => seen,
         other => panic!("{other:?}: {}", input.escape_ascii()),
     }
@@ -130,7 +130,7 @@ fn what_is_no_answer_is_a_fault_with_a_reason() {
     for (input, fault) in rows {
         let short = &input[..input.len().min(60)];
         if input.len() < 1000 {
-            assert_eq!(outcome(input.as_bytes(), Asked::Other), Err(*fault), "{short:?}");
+            assert_eq!(outcome(input.as_bytes(), AskedMethod::Other), Err(*fault), "{short:?}");
         }
         let mut parser = AnswerParser::new();
         let got = parser.advance(input.as_bytes(), &HeadLimits::default());
@@ -145,7 +145,7 @@ fn a_head_that_never_ends_is_given_up() {
     let mut input = b"HTTP/1.1 200 OK\r\n".to_vec();
     let mut parser = AnswerParser::new();
     while input.len() <= message::limits::ANSWER_HEAD_BYTES {
-        assert_eq!(parser.advance(&input, &limits), Ok(Progress::Partial));
+        assert_eq!(parser.advance(&input, &limits), Ok(HeadProgress::Partial));
         input.extend(b"A: 0123456789012345678901234567890123456789\r\n");
     }
     assert_eq!(parser.advance(&input, &limits), Err(AnswerFault::HeadTooLong));
@@ -184,10 +184,10 @@ fn interim_answers_are_heads_of_their_own() {
     let input = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n\r\n";
     let mut parser = AnswerParser::new();
     let progress = parser.advance(input, &HeadLimits::default());
-    let Ok(Progress::Complete { len }) = progress else { panic!("{progress:?}") };
+    let Ok(HeadProgress::Complete { len }) = progress else { panic!("{progress:?}") };
     assert!(parser.answer(input).is_interim());
-    assert_eq!(parser.answer(input).body(Asked::Other), Ok(AnswerBody::None));
-    assert!(AnswerTemplate::learn(&parser.answer(input), Asked::Other).is_none());
+    assert_eq!(parser.answer(input).body(AskedMethod::Other), Ok(AnswerBody::None));
+    assert!(AnswerTemplate::learn(&parser.answer(input), AskedMethod::Other).is_none());
     parser.reset();
     let rest = &input[len..];
     parser.advance(rest, &HeadLimits::default()).unwrap();
@@ -200,26 +200,36 @@ fn interim_answers_are_heads_of_their_own() {
 #[test]
 fn the_body_follows_the_rules_for_answers() {
     use AnswerBody::{Chunked, Length, None, UntilClose};
-    let rows: &[(&str, &[&str], Asked, AnswerBody)] = &[
-        ("200", &["Content-Length: 5"], Asked::Head, None),
-        ("200", &["Transfer-Encoding: chunked"], Asked::Head, None),
-        ("204", &["Content-Length: 5"], Asked::Other, None),
-        ("304", &["Content-Length: 5"], Asked::Other, None),
-        ("304", &["Transfer-Encoding: chunked"], Asked::Other, None),
-        ("200", &["Content-Length: 5"], Asked::Connect, None),
-        ("407", &["Content-Length: 5"], Asked::Connect, Length(5)),
-        ("200", &["Transfer-Encoding: chunked"], Asked::Other, Chunked),
-        ("200", &["Transfer-Encoding: gzip , Chunked"], Asked::Other, Chunked),
-        ("200", &["Transfer-Encoding: gzip", "Transfer-Encoding: chunked"], Asked::Other, Chunked),
-        ("200", &["Transfer-Encoding: chunked", "Content-Length: 5"], Asked::Other, Chunked),
-        ("200", &["Transfer-Encoding: gzip"], Asked::Other, UntilClose),
-        ("200", &["Transfer-Encoding: gzip", "Content-Length: 5"], Asked::Other, UntilClose),
-        ("200", &["Transfer-Encoding: identity", "Content-Length: 5"], Asked::Other, Length(5)),
-        ("200", &["Content-Length: 5"], Asked::Other, Length(5)),
-        ("200", &["Content-Length: 0"], Asked::Other, Length(0)),
-        ("200", &["Content-Length: 5, 5"], Asked::Other, Length(5)),
-        ("200", &["Content-Length: 5", "Content-Length: 05"], Asked::Other, Length(5)),
-        ("404", &[], Asked::Other, UntilClose),
+    let rows: &[(&str, &[&str], AskedMethod, AnswerBody)] = &[
+        ("200", &["Content-Length: 5"], AskedMethod::Head, None),
+        ("200", &["Transfer-Encoding: chunked"], AskedMethod::Head, None),
+        ("204", &["Content-Length: 5"], AskedMethod::Other, None),
+        ("304", &["Content-Length: 5"], AskedMethod::Other, None),
+        ("304", &["Transfer-Encoding: chunked"], AskedMethod::Other, None),
+        ("200", &["Content-Length: 5"], AskedMethod::Connect, None),
+        ("407", &["Content-Length: 5"], AskedMethod::Connect, Length(5)),
+        ("200", &["Transfer-Encoding: chunked"], AskedMethod::Other, Chunked),
+        ("200", &["Transfer-Encoding: gzip , Chunked"], AskedMethod::Other, Chunked),
+        (
+            "200",
+            &["Transfer-Encoding: gzip", "Transfer-Encoding: chunked"],
+            AskedMethod::Other,
+            Chunked,
+        ),
+        ("200", &["Transfer-Encoding: chunked", "Content-Length: 5"], AskedMethod::Other, Chunked),
+        ("200", &["Transfer-Encoding: gzip"], AskedMethod::Other, UntilClose),
+        ("200", &["Transfer-Encoding: gzip", "Content-Length: 5"], AskedMethod::Other, UntilClose),
+        (
+            "200",
+            &["Transfer-Encoding: identity", "Content-Length: 5"],
+            AskedMethod::Other,
+            Length(5),
+        ),
+        ("200", &["Content-Length: 5"], AskedMethod::Other, Length(5)),
+        ("200", &["Content-Length: 0"], AskedMethod::Other, Length(0)),
+        ("200", &["Content-Length: 5, 5"], AskedMethod::Other, Length(5)),
+        ("200", &["Content-Length: 5", "Content-Length: 05"], AskedMethod::Other, Length(5)),
+        ("404", &[], AskedMethod::Other, UntilClose),
     ];
     for (status, fields, asked, body) in rows {
         let lines = fields.join("\r\n");
@@ -272,17 +282,17 @@ fn persistence_follows_version_and_connection_field() {
     }
 }
 
-fn learn(input: &[u8], asked: Asked) -> Option<AnswerTemplate> {
+fn learn(input: &[u8], asked: AskedMethod) -> Option<AnswerTemplate> {
     let mut parser = AnswerParser::new();
     let progress = parser.advance(input, &HeadLimits::default());
-    assert!(matches!(progress, Ok(Progress::Complete { .. })), "{progress:?}");
+    assert!(matches!(progress, Ok(HeadProgress::Complete { .. })), "{progress:?}");
     AnswerTemplate::learn(&parser.answer(input), asked)
 }
 
 #[test]
 fn a_template_matches_the_same_head_at_another_time_only() {
     let first = ok_with(&["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Content-Length: 5", "A: b"]);
-    let template = learn(&first, Asked::Other).unwrap();
+    let template = learn(&first, AskedMethod::Other).unwrap();
     let expect = Repeat {
         head_len: first.len(),
         status: 200,
@@ -317,7 +327,7 @@ fn a_template_without_one_usual_date_is_compared_as_a_whole() {
         &["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT"],
     ] {
         let head = ok_with(fields);
-        let template = learn(&head, Asked::Other).unwrap();
+        let template = learn(&head, AskedMethod::Other).unwrap();
         assert!(template.matches(&head).is_some());
         for at in 0..head.len() {
             let mut other = head.clone();
@@ -337,9 +347,9 @@ fn heads_that_cannot_be_read_again_alike_are_not_learned() {
         &["Transfer-Encoding: chunked, gzip"],
         &longer,
     ] {
-        assert!(learn(&ok_with(fields), Asked::Other).is_none(), "{fields:?}");
+        assert!(learn(&ok_with(fields), AskedMethod::Other).is_none(), "{fields:?}");
     }
-    let none = learn(&ok_with(&["Content-Length: 5"]), Asked::Head).unwrap();
+    let none = learn(&ok_with(&["Content-Length: 5"]), AskedMethod::Head).unwrap();
     let repeat = none.matches(&ok_with(&["Content-Length: 5"])).unwrap();
     assert_eq!(repeat.body, AnswerBody::None, "the question is part of what was learned");
 }

@@ -126,5 +126,5 @@ fn a_decoder_that_is_done_stays_done() {
     let mut decoder = ChunkedDecoder::new(0);
     assert!(decoder.decode(b"0\r\n\r\nmore").unwrap().done);
     let again = decoder.decode(b"more").unwrap();
-    assert_eq!(again, Step { used: 0, data: 0..0, done: true });
+    assert_eq!(again, ChunkStep { used: 0, data: 0..0, done: true });
 }

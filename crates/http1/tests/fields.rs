@@ -2,7 +2,7 @@
 
 mod common;
 use common::{check, request, verdict};
-use http1::{HeadLimits, HeadParser, Progress};
+use http1::{HeadLimits, HeadParser, HeadProgress};
 use message::{Known, KnownSet};
 
 fn with_fields(fields: &[u8]) -> Vec<u8> {
@@ -140,8 +140,8 @@ fn advance_in_steps(input: &[u8], step: usize) -> Result<(), u16> {
     while end < input.len() {
         end = input.len().min(end + step);
         match parser.advance(&input[..end], &HeadLimits::default()) {
-            Ok(Progress::Partial) => {}
-            Ok(Progress::Complete { len }) => {
+            Ok(HeadProgress::Partial) => {}
+            Ok(HeadProgress::Complete { len }) => {
                 assert_eq!(len, input.len());
                 return Ok(());
             }
@@ -181,7 +181,7 @@ fn a_reset_parser_forgets_the_last_request() {
     assert!(parser.is_blank());
     let second = with_fields(b"");
     let progress = parser.advance(&second, &HeadLimits::default());
-    assert_eq!(progress, Ok(Progress::Complete { len: second.len() }));
+    assert_eq!(progress, Ok(HeadProgress::Complete { len: second.len() }));
     let request = parser.request(&second);
     assert!(!request.has(Known::Range) && request.field_count() == 1);
     // A head that was taken out stays whole.

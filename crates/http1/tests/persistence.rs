@@ -25,12 +25,12 @@ fn a_connection_is_kept_until_its_limit() {
         get(&mut persistence);
         let persist = persistence.decide(2, false, false);
         assert_eq!(persist, Persist::Keep { named: false, remaining: Some(remaining) });
-        assert_eq!(persistence.finish(), Next::Idle);
+        assert_eq!(persistence.finish(), AfterResponse::Idle);
         assert!(persistence.is_idle());
     }
     get(&mut persistence);
     assert_eq!(persistence.decide(2, false, false), Persist::Close);
-    assert_eq!(persistence.finish(), Next::Close(CloseReason::KeepAliveLimit));
+    assert_eq!(persistence.finish(), AfterResponse::Close(CloseReason::KeepAliveLimit));
     assert_eq!(persistence.requests(), 3);
 }
 
@@ -41,7 +41,7 @@ fn no_limit() {
         begin(&mut persistence, "GET / HTTP/1.0", "Connection: keep-alive\r\n");
         let persist = persistence.decide(0, false, false);
         assert_eq!(persist, Persist::Keep { named: true, remaining: None });
-        assert_eq!(persistence.finish(), Next::Idle);
+        assert_eq!(persistence.finish(), AfterResponse::Idle);
     }
 }
 
@@ -57,7 +57,7 @@ fn reasons_to_close() {
         let mut persistence = Persistence::new();
         begin(&mut persistence, &format!("GET / {version}"), fields);
         assert_eq!(persistence.decide(100, *draining, *must_close), Persist::Close);
-        assert_eq!(persistence.finish(), Next::Close(*reason));
+        assert_eq!(persistence.finish(), AfterResponse::Close(*reason));
         assert_eq!(persistence.close_reason(), Some(*reason));
         assert!(!reason.explain().is_empty());
     }
@@ -73,9 +73,9 @@ fn b24_an_unread_body_closes_and_a_read_one_does_not() {
     let mut persistence = Persistence::new();
     post(&mut persistence);
     persistence.body_done();
-    assert_eq!(persistence.finish(), Next::Idle);
+    assert_eq!(persistence.finish(), AfterResponse::Idle);
     post(&mut persistence);
-    assert_eq!(persistence.finish(), Next::Close(CloseReason::UnreadBody));
+    assert_eq!(persistence.finish(), AfterResponse::Close(CloseReason::UnreadBody));
 }
 
 #[test]
@@ -84,13 +84,16 @@ fn the_first_reason_to_close_stays() {
     get(&mut persistence);
     assert_eq!(
         persistence.close(CloseReason::WriteTimeout),
-        Next::Close(CloseReason::WriteTimeout)
+        AfterResponse::Close(CloseReason::WriteTimeout)
     );
-    assert_eq!(persistence.close(CloseReason::IoError), Next::Close(CloseReason::WriteTimeout));
+    assert_eq!(
+        persistence.close(CloseReason::IoError),
+        AfterResponse::Close(CloseReason::WriteTimeout)
+    );
     // After a close everything else is ignored.
     persistence.body_done();
     assert_eq!(persistence.decide(0, false, false), Persist::Close);
-    assert_eq!(persistence.finish(), Next::Close(CloseReason::WriteTimeout));
+    assert_eq!(persistence.finish(), AfterResponse::Close(CloseReason::WriteTimeout));
     get(&mut persistence);
     assert_eq!(persistence.close_reason(), Some(CloseReason::WriteTimeout));
 }

@@ -1,11 +1,11 @@
 //! What went wrong with a request, by kinds that people can act on. The division is httperf's,
 //! refined: whose fault it may be, and in which state of the exchange it came.
 
-use upstream::{Error, ErrorKind};
+use upstream::{ErrorKind, UpstreamError};
 
 /// A kind of failure. The order is that of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Failure {
+pub enum FailureKind {
     /// Nobody listens at the port.
     Refused,
     /// No way to the address.
@@ -44,18 +44,18 @@ pub enum Failure {
 
 /// A failure, and the words of the system or of the other end about it.
 #[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) failure: Failure,
+pub(crate) struct DescribedFailure {
+    pub(crate) failure: FailureKind,
     pub(crate) text: String,
 }
 
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
+impl From<UpstreamError> for DescribedFailure {
+    fn from(error: UpstreamError) -> Self {
         Self { failure: error.kind.into(), text: error.text }
     }
 }
 
-impl From<ErrorKind> for Failure {
+impl From<ErrorKind> for FailureKind {
     fn from(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::Refused => Self::Refused,
@@ -75,7 +75,7 @@ impl From<ErrorKind> for Failure {
     }
 }
 
-impl Failure {
+impl FailureKind {
     /// Every kind, in the order of reports.
     pub const ALL: [Self; 17] = [
         Self::Refused,
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_listed_once_in_its_place() {
-        for (place, kind) in Failure::ALL.into_iter().enumerate() {
+        for (place, kind) in FailureKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, place);
         }
     }

@@ -25,5 +25,5 @@ pub mod run;
 pub mod text;
 pub mod url;
 
-pub use failure::Failure;
-pub use recorder::{AnsweredRequest, First, Histogram, Pages, PerEntry, Sketch, Window};
+pub use failure::FailureKind;
+pub use recorder::{AnsweredRequest, FirstFailure, Histogram, Pages, PerEntry, Sketch, Window};

@@ -3,7 +3,7 @@
 //! Everything is counted from the start and nothing is remembered, so nothing can drift: the moment
 //! of the millionth request does not depend on how late the one before it was.
 
-use crate::pattern::{LoadKind, Pattern, Segment};
+use crate::pattern::{LoadKind, LoadPattern, Segment};
 use crate::text::SyntaxFault;
 
 /// The schedule of a run.
@@ -23,14 +23,14 @@ use crate::text::SyntaxFault;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Pacer {
-    source: Source,
+    source: PaceSource,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
-    Users(Pattern),
+enum PaceSource {
+    Users(LoadPattern),
     /// With the number of requests before each piece, and before the end.
-    Rate(Pattern, Vec<f64>),
+    Rate(LoadPattern, Vec<f64>),
     /// Moments in rising order.
     Recorded(Vec<u64>),
 }
@@ -40,12 +40,12 @@ const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 impl Pacer {
     /// The schedule of a pattern.
-    pub fn new(pattern: Pattern) -> Self {
+    pub fn new(pattern: LoadPattern) -> Self {
         let source = match pattern.kind() {
-            LoadKind::Users => Source::Users(pattern),
+            LoadKind::Users => PaceSource::Users(pattern),
             LoadKind::Rate => {
                 let counts = counts_before(pattern.segments());
-                Source::Rate(pattern, counts)
+                PaceSource::Rate(pattern, counts)
             }
         };
         Self { source }
@@ -64,22 +64,22 @@ impl Pacer {
             let offset_ns = *moment_ns - first_ns;
             *moment_ns = if speed == 1.0 { offset_ns } else { (offset_ns as f64 / speed) as u64 };
         }
-        Ok(Self { source: Source::Recorded(moments_ns) })
+        Ok(Self { source: PaceSource::Recorded(moments_ns) })
     }
 
     /// Whether users wait for answers, or requests are due.
     pub const fn kind(&self) -> LoadKind {
         match self.source {
-            Source::Users(_) => LoadKind::Users,
-            Source::Rate(..) | Source::Recorded(_) => LoadKind::Rate,
+            PaceSource::Users(_) => LoadKind::Users,
+            PaceSource::Rate(..) | PaceSource::Recorded(_) => LoadKind::Rate,
         }
     }
 
     /// When nothing more begins; `None` if it goes on for ever.
     pub fn duration_ns(&self) -> Option<u64> {
         match &self.source {
-            Source::Users(pattern) | Source::Rate(pattern, _) => pattern.duration_ns(),
-            Source::Recorded(moments_ns) => {
+            PaceSource::Users(pattern) | PaceSource::Rate(pattern, _) => pattern.duration_ns(),
+            PaceSource::Recorded(moments_ns) => {
                 Some(moments_ns.last().map_or(0, |last_ns| last_ns + 1))
             }
         }
@@ -88,22 +88,22 @@ impl Pacer {
     /// Users at a moment, rounded; 0 after the end, and if there are none in this schedule.
     pub fn users(&self, t_ns: u64) -> u32 {
         match &self.source {
-            Source::Users(pattern) => rounded(pattern.level(t_ns)),
-            Source::Rate(..) | Source::Recorded(_) => 0,
+            PaceSource::Users(pattern) => rounded(pattern.level(t_ns)),
+            PaceSource::Rate(..) | PaceSource::Recorded(_) => 0,
         }
     }
 
     /// Users at the most, at any moment.
     pub fn users_max(&self) -> u32 {
         match &self.source {
-            Source::Users(pattern) => rounded(pattern.peak()),
-            Source::Rate(..) | Source::Recorded(_) => 0,
+            PaceSource::Users(pattern) => rounded(pattern.peak()),
+            PaceSource::Rate(..) | PaceSource::Recorded(_) => 0,
         }
     }
 
     /// The first moment after `t_ns` with another number of users than at `t_ns`.
     pub fn next_change(&self, t_ns: u64) -> Option<u64> {
-        let Source::Users(pattern) = &self.source else { return None };
+        let PaceSource::Users(pattern) = &self.source else { return None };
         let mut index = pattern.index_at(t_ns)?;
         let users = rounded(pattern.level(t_ns));
         let mut from_ns = t_ns;
@@ -124,30 +124,32 @@ impl Pacer {
     /// `None` after the last, and if nothing is due in this schedule.
     pub fn due(&self, n: u64) -> Option<u64> {
         match &self.source {
-            Source::Users(_) => None,
-            Source::Rate(pattern, counts) => {
+            PaceSource::Users(_) => None,
+            PaceSource::Rate(pattern, counts) => {
                 let count = n as f64;
                 // The first piece at whose end more than n are due.
                 let index = counts[1..].partition_point(|before| *before <= count);
                 let segment = pattern.segments().get(index)?;
                 Some(segment.start_ns + due_within(segment, count - counts[index]))
             }
-            Source::Recorded(moments_ns) => moments_ns.get(usize::try_from(n).ok()?).copied(),
+            PaceSource::Recorded(moments_ns) => moments_ns.get(usize::try_from(n).ok()?).copied(),
         }
     }
 
     /// How many requests are due before `t_ns`, not rounded; 0 if nothing is due in this schedule.
     pub fn due_before(&self, t_ns: u64) -> f64 {
         match &self.source {
-            Source::Users(_) => 0.0,
-            Source::Rate(pattern, counts) => match pattern.index_at(t_ns) {
+            PaceSource::Users(_) => 0.0,
+            PaceSource::Rate(pattern, counts) => match pattern.index_at(t_ns) {
                 Some(index) => {
                     let segment = &pattern.segments()[index];
                     counts[index] + count_within(segment, t_ns - segment.start_ns)
                 }
                 None => counts.last().copied().unwrap_or(0.0),
             },
-            Source::Recorded(moments_ns) => moments_ns.partition_point(|due| *due < t_ns) as f64,
+            PaceSource::Recorded(moments_ns) => {
+                moments_ns.partition_point(|due| *due < t_ns) as f64
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const S: u64 = 1_000_000_000;
 
 fn pacer(text: &str) -> Pacer {
-    Pacer::new(Pattern::parse(text).unwrap_or_else(|fault| panic!("{fault}")))
+    Pacer::new(LoadPattern::parse(text).unwrap_or_else(|fault| panic!("{fault}")))
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn changes_of_users_are_told_to_the_nanosecond() {
             (25 * S, 0)
         ]
     );
-    let constant = Pacer::new(Pattern::constant(LoadKind::Users, 5.0, None).unwrap());
+    let constant = Pacer::new(LoadPattern::constant(LoadKind::Users, 5.0, None).unwrap());
     assert_eq!((constant.users(u64::MAX), constant.next_change(0)), (5, None));
 }
 
@@ -86,7 +86,7 @@ fn requests_of_a_rate_are_due_at_exact_moments() {
 
 #[test]
 fn a_rate_for_ever_does_not_drift() {
-    let pacer = Pacer::new(Pattern::constant(LoadKind::Rate, 1000.0, None).unwrap());
+    let pacer = Pacer::new(LoadPattern::constant(LoadKind::Rate, 1000.0, None).unwrap());
     for n in [0, 1, 7, 1_000_003, 86_400_000_001] {
         assert_eq!(pacer.due(n), Some(n * 1_000_000), "{n}");
     }
@@ -137,7 +137,7 @@ proptest! {
         text in patterns(""),
         spots in proptest::collection::vec(0.0..1.0f64, 30),
     ) {
-        let pattern = Pattern::parse(&text).unwrap();
+        let pattern = LoadPattern::parse(&text).unwrap();
         let pacer = Pacer::new(pattern.clone());
         let end = pattern.duration_ns().unwrap();
         // The changes from the start on, as the engine follows them.
@@ -165,7 +165,7 @@ proptest! {
         text in patterns("r"),
         spots in proptest::collection::vec(0.0..1.0f64, 30),
     ) {
-        let pattern = Pattern::parse(&text).unwrap();
+        let pattern = LoadPattern::parse(&text).unwrap();
         let pacer = Pacer::new(pattern.clone());
         let end = pattern.duration_ns().unwrap();
         let due: Vec<u64> = (0..).map_while(|n| pacer.due(n)).collect();
@@ -186,7 +186,7 @@ proptest! {
 }
 
 /// The area under the level up to a moment, from the pattern alone.
-fn integral(pattern: &Pattern, t: u64) -> f64 {
+fn integral(pattern: &LoadPattern, t: u64) -> f64 {
     let area = |segment: &Segment| {
         let end = segment.end_ns().unwrap().min(t).max(segment.start_ns);
         let part = (end - segment.start_ns) as f64;

@@ -4,7 +4,7 @@
 //! A pattern becomes straight pieces, so that its level, its integral and the inverse of that are
 //! short formulas. When something is due is asked of the `Pacer`.
 
-use crate::text::{DURATION_NS_MAX, Scanner, SyntaxFault, scan_duration};
+use crate::text::{DURATION_NS_MAX, SyntaxFault, TextScanner, scan_duration};
 
 /// What a level counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Segment {
 /// assert_eq!(fault.at, 9);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pattern {
+pub struct LoadPattern {
     kind: LoadKind,
     segments: Vec<Segment>,
 }
@@ -94,11 +94,11 @@ const SEGMENTS_MAX: usize = 20_000;
 /// Straight pieces that make a curve.
 const CURVE_PIECES: u32 = 100;
 
-impl Pattern {
+impl LoadPattern {
     /// Reads a pattern.
     pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         let mut reader = PatternParser {
-            scanner: Scanner::new(text),
+            scanner: TextScanner::new(text),
             kind: None,
             segments: Vec::new(),
             last: None,
@@ -124,7 +124,7 @@ impl Pattern {
     /// Reads levels for [`Self::steps`], `1,10,25` or `100r,200r`.
     pub fn parse_steps(text: &str, each_ns: u64) -> Result<Self, SyntaxFault> {
         let mut reader = PatternParser {
-            scanner: Scanner::new(text),
+            scanner: TextScanner::new(text),
             kind: None,
             segments: Vec::new(),
             last: None,
@@ -259,7 +259,7 @@ fn check_duration(duration_ns: u64) -> Result<(), SyntaxFault> {
 
 /// Reads one interval after the other.
 struct PatternParser<'a> {
-    scanner: Scanner<'a>,
+    scanner: TextScanner<'a>,
     kind: Option<LoadKind>,
     segments: Vec<Segment>,
     /// Where the interval before ended.

@@ -7,7 +7,7 @@ const S: u64 = 1_000_000_000;
 
 /// Levels at whole seconds.
 fn levels(text: &str, seconds: &[u64]) -> Vec<f64> {
-    let pattern = Pattern::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
+    let pattern = LoadPattern::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
     seconds.iter().map(|second| pattern.level(second * S)).collect()
 }
 
@@ -75,37 +75,37 @@ fn faults_name_the_place_and_what_was_expected() {
         ("1e3-2:60", 1, "a colon"),
     ];
     for (text, at, what) in rows {
-        let fault = Pattern::parse(text).expect_err(text);
+        let fault = LoadPattern::parse(text).expect_err(text);
         assert!(fault.what.contains(what) && fault.at == *at, "{text}: {} {fault}", fault.at);
     }
 }
 
 #[test]
 fn constants_and_steps_are_patterns_too() {
-    let constant = Pattern::constant(LoadKind::Users, 10.0, None).unwrap();
+    let constant = LoadPattern::constant(LoadKind::Users, 10.0, None).unwrap();
     assert_eq!((constant.level(u64::MAX - 1), constant.duration_ns()), (10.0, None));
-    let short = Pattern::constant(LoadKind::Rate, 0.5, Some(S)).unwrap();
+    let short = LoadPattern::constant(LoadKind::Rate, 0.5, Some(S)).unwrap();
     assert_eq!((short.level(0), short.level(S), short.duration_ns()), (0.5, 0.0, Some(S)));
-    let steps = Pattern::steps(LoadKind::Users, &[1.0, 10.0, 25.0], 10 * S).unwrap();
-    assert_eq!(steps, Pattern::parse("1:10,10:10,25:10").unwrap());
-    assert_eq!(Pattern::parse_steps("1, 10,25", 10 * S), Ok(steps));
-    assert_eq!(Pattern::parse_steps("5r,6r", S).unwrap().kind(), LoadKind::Rate);
+    let steps = LoadPattern::steps(LoadKind::Users, &[1.0, 10.0, 25.0], 10 * S).unwrap();
+    assert_eq!(steps, LoadPattern::parse("1:10,10:10,25:10").unwrap());
+    assert_eq!(LoadPattern::parse_steps("1, 10,25", 10 * S), Ok(steps));
+    assert_eq!(LoadPattern::parse_steps("5r,6r", S).unwrap().kind(), LoadKind::Rate);
 
     for level in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.5, 1e9] {
-        assert!(Pattern::constant(LoadKind::Users, level, None).is_err(), "{level}");
-        assert!(Pattern::steps(LoadKind::Users, &[level], S).is_err(), "{level}");
+        assert!(LoadPattern::constant(LoadKind::Users, level, None).is_err(), "{level}");
+        assert!(LoadPattern::steps(LoadKind::Users, &[level], S).is_err(), "{level}");
     }
-    assert!(Pattern::constant(LoadKind::Users, 1.0, Some(0)).is_err());
-    assert!(Pattern::constant(LoadKind::Users, 1.0, Some(u64::MAX)).is_err());
-    assert!(Pattern::steps(LoadKind::Users, &[], S).is_err());
+    assert!(LoadPattern::constant(LoadKind::Users, 1.0, Some(0)).is_err());
+    assert!(LoadPattern::constant(LoadKind::Users, 1.0, Some(u64::MAX)).is_err());
+    assert!(LoadPattern::steps(LoadKind::Users, &[], S).is_err());
     for text in ["", "1,", "1;2", "1,2r", "x"] {
-        assert!(Pattern::parse_steps(text, S).is_err(), "{text}");
+        assert!(LoadPattern::parse_steps(text, S).is_err(), "{text}");
     }
 }
 
 #[test]
 fn a_curve_stays_near_its_formula() {
-    let pattern = Pattern::parse("1r-5000r:1000:expo").unwrap();
+    let pattern = LoadPattern::parse("1r-5000r:1000:expo").unwrap();
     for second in 0..1000 {
         let exact = 5000f64.powf(second as f64 / 1000.0);
         let level = pattern.level(second * S);
@@ -116,7 +116,7 @@ fn a_curve_stays_near_its_formula() {
 #[test]
 fn curves_and_steps_of_a_moment_have_no_empty_pieces() {
     for text in ["1-9:0.000000005:expo", "1-9:0.000000005:step=20"] {
-        let pattern = Pattern::parse(text).unwrap();
+        let pattern = LoadPattern::parse(text).unwrap();
         assert_eq!(pattern.duration_ns(), Some(5), "{text}");
         assert!(pattern.segments().iter().all(|segment| segment.len_ns.unwrap() > 0), "{text}");
     }
@@ -125,13 +125,13 @@ fn curves_and_steps_of_a_moment_have_no_empty_pieces() {
 proptest! {
     #[test]
     fn no_text_panics(text in "[-0-9.,:*r\\[\\]a-z= ]{0,40}") {
-        let _ = Pattern::parse(&text);
-        let _ = Pattern::parse_steps(&text, S);
+        let _ = LoadPattern::parse(&text);
+        let _ = LoadPattern::parse_steps(&text, S);
     }
 
     #[test]
     fn any_text_panics_as_little(text: String) {
-        if let Err(fault) = Pattern::parse(&text) {
+        if let Err(fault) = LoadPattern::parse(&text) {
             prop_assert!(fault.to_string().len() < 2000);
         }
     }
@@ -146,7 +146,7 @@ proptest! {
             2 => format!("{from}-{to}:{ms}ms:step=7"),
             _ => format!("{}-{to}:{ms}ms*3", from + 1),
         }).collect();
-        let Ok(pattern) = Pattern::parse(&text.join(",")) else { return Ok(()) };
+        let Ok(pattern) = LoadPattern::parse(&text.join(",")) else { return Ok(()) };
         let mut at = 0;
         for segment in pattern.segments() {
             prop_assert_eq!(segment.start_ns, at);
@@ -164,9 +164,9 @@ proptest! {
 
 #[test]
 fn users_arrive_one_by_one_and_stay() {
-    let pattern = Pattern::arriving(3, 100).unwrap();
+    let pattern = LoadPattern::arriving(3, 100).unwrap();
     let users = |t_ns| pattern.level(t_ns).round();
     assert_eq!([0, 99, 100, 199, 200, 1_000_000].map(users), [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
     assert_eq!(pattern.duration_ns(), None);
-    assert_eq!(Pattern::arriving(1, 100).unwrap().level(0), 1.0);
+    assert_eq!(LoadPattern::arriving(1, 100).unwrap().level(0), 1.0);
 }

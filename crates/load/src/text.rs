@@ -95,7 +95,7 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
 
 /// A place in a text that moves forward.
 #[derive(Clone, Debug)]
-pub struct Scanner<'a> {
+pub struct TextScanner<'a> {
     /// The whole text.
     pub text: &'a str,
     /// The byte that comes next.
@@ -105,7 +105,7 @@ pub struct Scanner<'a> {
 /// Letters of a number at most; more are no number that anybody means.
 const NUMBER_BYTES_MAX: usize = 20;
 
-impl<'a> Scanner<'a> {
+impl<'a> TextScanner<'a> {
     /// At the beginning of a text.
     pub const fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
@@ -179,7 +179,7 @@ pub const DURATION_NS_MAX: u64 = 366 * 24 * 3600 * SECOND_NS;
 /// assert!(load::text::duration("10 days").is_err());
 /// ```
 pub fn duration(text: &str) -> Result<u64, SyntaxFault> {
-    let mut scanner = Scanner::new(text);
+    let mut scanner = TextScanner::new(text);
     let duration_ns = scan_duration(&mut scanner)?;
     if scanner.is_at_end() { Ok(duration_ns) } else { Err(scanner.fault(UNIT_WANTED)) }
 }
@@ -187,7 +187,7 @@ pub fn duration(text: &str) -> Result<u64, SyntaxFault> {
 const UNIT_WANTED: &str = "a unit of time was expected: ms, s, m or h";
 
 /// Takes a duration above 0.
-pub(crate) fn scan_duration(scanner: &mut Scanner<'_>) -> Result<u64, SyntaxFault> {
+pub(crate) fn scan_duration(scanner: &mut TextScanner<'_>) -> Result<u64, SyntaxFault> {
     let start = scanner.clone();
     let number = scanner.number("a duration")?;
     let unit_at = scanner.clone();

@@ -4,7 +4,7 @@
 //! and it rewrites paths, where a load generator has to send what was asked for.
 
 use crate::text::SyntaxFault;
-use message::Host;
+use message::HostAndPort;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use std::fmt;
 
@@ -206,7 +206,7 @@ fn split_host(text: &str) -> Result<(String, Option<u16>), String> {
         return Err("a host name that is not ASCII: write its xn-- form".to_owned());
     }
     let text = text.strip_suffix(':').unwrap_or(text);
-    let host = Host::parse(text.as_bytes()).map_err(|bad| bad.why().to_owned())?;
+    let host = HostAndPort::parse(text.as_bytes()).map_err(|bad| bad.why().to_owned())?;
     let name = String::from_utf8_lossy(host.name).to_ascii_lowercase();
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     Ok((bare.unwrap_or(&name).to_owned(), host.port))

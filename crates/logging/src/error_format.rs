@@ -4,9 +4,9 @@
 use super::error_log::{Fraction, write_fraction, write_time};
 use super::id::RequestLogId;
 use super::level::Level;
-use super::message::{Message, Moment};
+use super::message::{LogMoment, Message};
 use super::time::{LocalTimeFn, TimeFormat};
-use crate::access::Fields;
+use crate::access::NamedValues;
 use crate::number::{decimal, signed};
 use message::escape::error_log_escape;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 /// A compiled format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorFormat {
-    items: Vec<Item>,
+    items: Vec<ErrorItem>,
 }
 
 /// The formats of a host.
@@ -41,7 +41,7 @@ impl ErrorFormats {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Item {
+struct ErrorItem {
     /// A field begins: if something in it is empty, all of it is left out.
     begins_field: bool,
     /// `%+`: without it there is no line.
@@ -51,11 +51,11 @@ struct Item {
     /// `%7F`: for messages of this level and finer ones only.
     min_level: u32,
     argument: String,
-    what: What,
+    what: ErrorValue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum ErrorValue {
     Client,
     Environment,
     Field,
@@ -76,24 +76,24 @@ enum What {
     Time,
 }
 
-const DIRECTIVES: &[(char, What)] = &[
-    ('a', What::Client),
-    ('A', What::Local),
-    ('e', What::Environment),
-    ('E', What::OsError),
-    ('F', What::Source),
-    ('i', What::Field),
-    ('k', What::KeepAlives),
-    ('l', What::Level),
-    ('L', What::LogId),
-    ('m', What::Module),
-    ('M', What::Message),
-    ('n', What::Note),
-    ('P', What::Pid),
-    ('t', What::Time),
-    ('T', What::Tid),
-    ('v', What::Host),
-    ('V', What::ServerName),
+const DIRECTIVES: &[(char, ErrorValue)] = &[
+    ('a', ErrorValue::Client),
+    ('A', ErrorValue::Local),
+    ('e', ErrorValue::Environment),
+    ('E', ErrorValue::OsError),
+    ('F', ErrorValue::Source),
+    ('i', ErrorValue::Field),
+    ('k', ErrorValue::KeepAlives),
+    ('l', ErrorValue::Level),
+    ('L', ErrorValue::LogId),
+    ('m', ErrorValue::Module),
+    ('M', ErrorValue::Message),
+    ('n', ErrorValue::Note),
+    ('P', ErrorValue::Pid),
+    ('t', ErrorValue::Time),
+    ('T', ErrorValue::Tid),
+    ('v', ErrorValue::Host),
+    ('V', ErrorValue::ServerName),
 ];
 
 impl ErrorFormat {
@@ -108,7 +108,7 @@ impl ErrorFormat {
             check(&item, is_extra)?;
             items.push(item);
         }
-        if !is_extra && items.iter().all(|item| item.what != What::Message) {
+        if !is_extra && items.iter().all(|item| item.what != ErrorValue::Message) {
             return Err("main ErrorLogFormat must contain message format string '%M'".to_owned());
         }
         Ok(Self { items })
@@ -118,7 +118,7 @@ impl ErrorFormat {
     pub(super) fn write(
         &self,
         message: &Message<'_>,
-        moment: &Moment<'_>,
+        moment: &LogMoment<'_>,
         is_extra: bool,
         out: &mut Vec<u8>,
     ) {
@@ -131,7 +131,7 @@ impl ErrorFormat {
                 }
                 is_skipping = false;
             }
-            if item.what == What::Message {
+            if item.what == ErrorValue::Message {
                 moment.write_message(message, out);
                 continue;
             }
@@ -160,8 +160,8 @@ impl ErrorFormat {
     }
 }
 
-fn check(item: &Item, is_extra: bool) -> Result<(), String> {
-    let text = if is_extra && item.what == What::Message {
+fn check(item: &ErrorItem, is_extra: bool) -> Result<(), String> {
+    let text = if is_extra && item.what == ErrorValue::Message {
         "%M cannot be used in once-per-request or once-per-connection formats"
     } else if !is_extra && item.is_required {
         "The '+' flag cannot be used in the main error log format"
@@ -177,14 +177,14 @@ fn check(item: &Item, is_extra: bool) -> Result<(), String> {
 }
 
 /// One item and what follows it. A blank begins a field, and so does `% `, which prints nothing.
-fn parse_item(text: &str) -> Result<(Item, &str), String> {
-    let mut item = Item {
+fn parse_item(text: &str) -> Result<(ErrorItem, &str), String> {
+    let mut item = ErrorItem {
         begins_field: false,
         is_required: false,
         has_hyphen: false,
         min_level: 0,
         argument: String::new(),
-        what: What::Literal,
+        what: ErrorValue::Literal,
     };
     let mut rest = text;
     while let Some(after) = rest.strip_prefix("% ") {
@@ -257,59 +257,69 @@ fn literal<'t>(text: &'t str, out: &mut String) -> &'t str {
     ""
 }
 
-impl Item {
-    fn write(&self, message: &Message<'_>, moment: &Moment<'_>, is_extra: bool, out: &mut Vec<u8>) {
+impl ErrorItem {
+    fn write(
+        &self,
+        message: &Message<'_>,
+        moment: &LogMoment<'_>,
+        is_extra: bool,
+        out: &mut Vec<u8>,
+    ) {
         let Message { connection, request, .. } = message;
         match self.what {
-            What::Literal => out.extend_from_slice(self.argument.as_bytes()),
-            What::Message => moment.write_message(message, out),
-            What::Client => match (request, connection) {
+            ErrorValue::Literal => out.extend_from_slice(self.argument.as_bytes()),
+            ErrorValue::Message => moment.write_message(message, out),
+            ErrorValue::Client => match (request, connection) {
                 (Some(request), _) if !self.argument.starts_with('c') => {
                     address(request.client, out);
                 }
                 (_, Some(connection)) => address(connection.peer, out),
                 _ => {}
             },
-            What::Local => {
+            ErrorValue::Local => {
                 if let Some(local) = connection.as_ref().and_then(|it| it.local) {
                     address(local, out);
                 }
             }
-            What::Level if !is_extra => out.extend_from_slice(message.level.name().as_bytes()),
-            What::Module if !is_extra => out.extend_from_slice(message.module.as_bytes()),
-            What::OsError if !is_extra => moment.write_os_error(message, out),
+            ErrorValue::Level if !is_extra => {
+                out.extend_from_slice(message.level.name().as_bytes())
+            }
+            ErrorValue::Module if !is_extra => out.extend_from_slice(message.module.as_bytes()),
+            ErrorValue::OsError if !is_extra => moment.write_os_error(message, out),
             // The places in our source would mean nothing to who knows httpd's.
-            What::Level | What::Module | What::OsError | What::Source => {}
-            What::Pid => decimal(u64::from(moment.pid), out),
-            What::Tid => decimal(moment.tid, out),
-            What::Time => write_moment(&self.argument, moment.time_us, moment.local_time, out),
-            What::Host => out.extend_from_slice(moment.host_name.as_bytes()),
+            ErrorValue::Level | ErrorValue::Module | ErrorValue::OsError | ErrorValue::Source => {}
+            ErrorValue::Pid => decimal(u64::from(moment.pid), out),
+            ErrorValue::Tid => decimal(moment.tid, out),
+            ErrorValue::Time => {
+                write_moment(&self.argument, moment.time_us, moment.local_time, out)
+            }
+            ErrorValue::Host => out.extend_from_slice(moment.host_name.as_bytes()),
             _ => self.write_of_request(message, out),
         }
     }
 
     fn write_of_request(&self, message: &Message<'_>, out: &mut Vec<u8>) {
         let Message { connection, request, .. } = message;
-        let escaped = |fields: Option<&dyn Fields>, out: &mut Vec<u8>| {
+        let escaped = |fields: Option<&dyn NamedValues>, out: &mut Vec<u8>| {
             let value = fields.and_then(|fields| fields.field(&self.argument));
             error_log_escape(value.unwrap_or_default(), out);
         };
         match self.what {
-            What::Field => escaped(request.as_ref().map(|it| it.fields), out),
-            What::Note => escaped(request.as_ref().map(|it| it.notes), out),
-            What::Environment => escaped(request.as_ref().map(|it| it.environment), out),
-            What::ServerName => {
+            ErrorValue::Field => escaped(request.as_ref().map(|it| it.fields), out),
+            ErrorValue::Note => escaped(request.as_ref().map(|it| it.notes), out),
+            ErrorValue::Environment => escaped(request.as_ref().map(|it| it.environment), out),
+            ErrorValue::ServerName => {
                 if let Some(request) = request {
                     error_log_escape((request.server_name)().as_bytes(), out);
                 }
             }
-            What::KeepAlives => {
+            ErrorValue::KeepAlives => {
                 if let Some(connection) = connection {
                     let before = connection.ids.map_or(0, |ids| ids.keepalives);
                     decimal(u64::from(before), out);
                 }
             }
-            What::LogId => {
+            ErrorValue::LogId => {
                 let ids = connection.as_ref().and_then(|it| it.ids);
                 // `%{C}L` only where the line is not about a request (log.c, log_log_id).
                 let of_connection = || ids.and_then(|ids| ids.connection.get());

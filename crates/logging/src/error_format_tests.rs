@@ -1,15 +1,15 @@
 //! What formats of the error log accept, and what they write.
 
 use super::*;
-use crate::access::Fields;
+use crate::access::NamedValues;
 use crate::id::{LogId, LogIds, RequestLogId};
 use crate::message::{OnConnection, OnRequest};
-use crate::time::LocalTime;
+use crate::time::CalendarSecond;
 
 fn line(format: &str, message: &Message<'_>, is_extra: bool) -> String {
-    let moment = Moment {
+    let moment = LogMoment {
         time_us: 1_768_299_328_420_413,
-        local_time: LocalTime::utc,
+        local_time: CalendarSecond::utc,
         pid: 11,
         tid: 12,
         host_name: "host.example",
@@ -26,7 +26,7 @@ fn bare() -> Message<'static> {
 /// A table with one row.
 struct One;
 
-impl Fields for One {
+impl NamedValues for One {
     fn field(&self, name: &str) -> Option<&[u8]> {
         name.eq_ignore_ascii_case("One").then_some(b"1\n")
     }

@@ -21,7 +21,7 @@ pub enum Peer {
 
 /// One message with its circumstances.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct ErrorLine<'a> {
     /// Microseconds since 1970.
     pub time_us: i64,
     /// Short name of the module, `core`.
@@ -46,7 +46,7 @@ pub struct Line<'a> {
     pub referer: Option<&'a [u8]>,
 }
 
-impl Line<'_> {
+impl ErrorLine<'_> {
     /// Appends the line as it stands in the log, without a line end.
     pub fn write(&self, local_time: LocalTimeFn, out: &mut Vec<u8>) {
         let start = out.len();
@@ -155,10 +155,10 @@ fn write_peer(kind: &str, address: SocketAddr, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::LocalTime;
+    use crate::time::CalendarSecond;
 
-    fn line() -> Line<'static> {
-        Line {
+    fn line() -> ErrorLine<'static> {
+        ErrorLine {
             time_us: 1_768_299_328_420_413,
             module: "core",
             level: Level::Warn,
@@ -173,14 +173,14 @@ mod tests {
         }
     }
 
-    fn text(line: &Line<'_>) -> String {
+    fn text(line: &ErrorLine<'_>) -> String {
         let mut out = Vec::new();
-        line.write(LocalTime::utc, &mut out);
+        line.write(CalendarSecond::utc, &mut out);
         String::from_utf8(out).unwrap()
     }
 
     /// The line without time, module and process.
-    fn rest(line: &Line<'_>) -> String {
+    fn rest(line: &ErrorLine<'_>) -> String {
         let mut out = Vec::new();
         line.write_message(&mut out);
         String::from_utf8(out).unwrap()
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn days_have_two_digits() {
-        let first = Line { time_us: 1_767_225_600_000_001, ..line() };
+        let first = ErrorLine { time_us: 1_767_225_600_000_001, ..line() };
         assert!(text(&first).starts_with("[Thu Jan 01 00:00:00.000001 2026] "));
     }
 
     #[test]
     fn parts_stand_in_httpds_order() {
-        let all = Line {
+        let all = ErrorLine {
             level: Level::Debug,
             os_error: Some((2, "No such file or directory")),
             peer: Some(Peer::Client("1.2.3.4:5678".parse().unwrap())),
@@ -224,7 +224,7 @@ mod tests {
             (Level::Debug, "core.c(12): AH00111: message"),
             (Level::Trace8, "core.c(12): AH00111: message"),
         ] {
-            assert_eq!(rest(&Line { level, ..line() }), expected);
+            assert_eq!(rest(&ErrorLine { level, ..line() }), expected);
         }
     }
 
@@ -235,7 +235,7 @@ mod tests {
             (Peer::Client("[::ffff:1.2.3.4]:80".parse().unwrap()), "[client 1.2.3.4:80] m"),
         ] {
             assert_eq!(
-                rest(&Line { peer: Some(peer), id: None, message: b"m", ..line() }),
+                rest(&ErrorLine { peer: Some(peer), id: None, message: b"m", ..line() }),
                 expected
             );
         }
@@ -243,19 +243,19 @@ mod tests {
 
     #[test]
     fn hostile_bytes_are_escaped_and_an_empty_referer_is_none() {
-        let hostile = Line {
+        let hostile = ErrorLine {
             id: None,
             message: b"AH1: \"x\"\n[fake] \x1b[31m\xff\\",
             referer: Some(b"a\r\nb"),
             ..line()
         };
         assert_eq!(rest(&hostile), "AH1: \"x\"\\n[fake] \\x1b[31m\\xff\\\\, referer: a\\r\\nb");
-        assert_eq!(rest(&Line { referer: Some(b""), ..line() }), "AH00111: message");
+        assert_eq!(rest(&ErrorLine { referer: Some(b""), ..line() }), "AH00111: message");
     }
 
     #[test]
     fn long_lines_are_cut() {
         let message = vec![b'x'; 20_000];
-        assert_eq!(text(&Line { message: &message, ..line() }).len(), LINE_BYTES_MAX);
+        assert_eq!(text(&ErrorLine { message: &message, ..line() }).len(), LINE_BYTES_MAX);
     }
 }

@@ -1,10 +1,10 @@
 //! The error log of a host: which messages reach it, and how they look there.
 
 use super::error_format::{ErrorFormat, ErrorFormats};
-use super::error_log::{LINE_BYTES_MAX, Line, Peer};
+use super::error_log::{ErrorLine, LINE_BYTES_MAX, Peer};
 use super::id::{LogId, LogIds, RequestLogId};
 use super::level::{Level, Levels};
-use super::message::{Message, Moment, os_error_text};
+use super::message::{LogMoment, Message, os_error_text};
 use super::sink::{Sink, local_time};
 use runtime::{clock, process};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl ErrorLog {
     }
 
     fn put(&self, message: &Message<'_>) {
-        let moment = Moment {
+        let moment = LogMoment {
             time_us: clock::unix_us(),
             local_time,
             pid: std::process::id(),
@@ -66,7 +66,7 @@ impl ErrorLog {
     fn introduce(
         &self,
         message: &Message<'_>,
-        moment: &Moment<'_>,
+        moment: &LogMoment<'_>,
         ids: &LogIds,
         line: &mut Vec<u8>,
     ) {
@@ -94,7 +94,7 @@ impl ErrorLog {
         &self,
         formats: Option<&[ErrorFormat]>,
         message: &Message<'_>,
-        moment: &Moment<'_>,
+        moment: &LogMoment<'_>,
         line: &mut Vec<u8>,
     ) {
         for format in formats.unwrap_or_default() {
@@ -103,10 +103,10 @@ impl ErrorLog {
         }
     }
 
-    fn write_default(&self, message: &Message<'_>, moment: &Moment<'_>, out: &mut Vec<u8>) {
+    fn write_default(&self, message: &Message<'_>, moment: &LogMoment<'_>, out: &mut Vec<u8>) {
         let text = message.os_error.map(os_error_text).unwrap_or_default();
         let request = message.request;
-        let line = Line {
+        let line = ErrorLine {
             time_us: moment.time_us,
             module: message.module,
             level: message.level,
@@ -130,7 +130,7 @@ impl ErrorLog {
     }
 
     /// Write the line, and leave it empty. An empty one is none.
-    fn send(&self, level: Level, moment: &Moment<'_>, line: &mut Vec<u8>) {
+    fn send(&self, level: Level, moment: &LogMoment<'_>, line: &mut Vec<u8>) {
         if line.is_empty() {
             return;
         }

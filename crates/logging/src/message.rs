@@ -3,7 +3,7 @@
 use super::id::LogIds;
 use super::level::Level;
 use super::time::LocalTimeFn;
-use crate::access::Fields;
+use crate::access::NamedValues;
 use crate::number::signed;
 use message::escape::error_log_escape;
 use std::net::SocketAddr;
@@ -46,11 +46,11 @@ pub struct OnRequest<'a> {
     /// When it began, microseconds since 1970.
     pub start_us: i64,
     /// Its fields.
-    pub fields: &'a dyn Fields,
+    pub fields: &'a dyn NamedValues,
     /// Its notes (`r->notes`).
-    pub notes: &'a dyn Fields,
+    pub notes: &'a dyn NamedValues,
     /// Its variables (`r->subprocess_env`).
-    pub environment: &'a dyn Fields,
+    pub environment: &'a dyn NamedValues,
     /// UseCanonicalName decides.
     pub server_name: &'a dyn Fn() -> String,
 }
@@ -69,7 +69,7 @@ impl<'a> Message<'a> {
 }
 
 /// When and where a line is written.
-pub(super) struct Moment<'a> {
+pub(super) struct LogMoment<'a> {
     pub(super) time_us: i64,
     pub(super) local_time: LocalTimeFn,
     pub(super) pid: u32,
@@ -77,7 +77,7 @@ pub(super) struct Moment<'a> {
     pub(super) host_name: &'a str,
 }
 
-impl Moment<'_> {
+impl LogMoment<'_> {
     /// `AH00111: message`
     pub(super) fn write_message(&self, message: &Message<'_>, out: &mut Vec<u8>) {
         if let Some(id) = message.id {

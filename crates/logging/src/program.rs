@@ -1,7 +1,7 @@
 //! Programs that read logs (`CustomLog "|program"`): the parent starts them as itself and starts
 //! them again when they die; every child writes to the same pipe. Closing the pipe ends them.
 
-use super::target::Command;
+use super::target::LogCommand;
 use runtime::clock;
 use std::fs::File;
 use std::io::{self, PipeReader};
@@ -22,8 +22,8 @@ const PIPE_BYTES: usize = 1 << 20;
 
 /// A running program and our end of its pipe.
 #[derive(Debug)]
-pub struct Program {
-    command: Command,
+pub struct LogProgram {
+    command: LogCommand,
     /// `ServerRoot`, where it runs.
     folder: PathBuf,
     /// The other end of the pipe, which the parent keeps for the next start: while nobody reads,
@@ -34,9 +34,9 @@ pub struct Program {
     started_ms: AtomicU64,
 }
 
-impl Program {
+impl LogProgram {
     /// Start `command` in `folder`; the file is what lines are written to.
-    pub(crate) fn start(command: &Command, folder: PathBuf) -> io::Result<(Self, File)> {
+    pub(crate) fn start(command: &LogCommand, folder: PathBuf) -> io::Result<(Self, File)> {
         let (reader, writer) = io::pipe()?;
         let writer = File::from(OwnedFd::from(writer));
         runtime::file::prepare_log_pipe(&writer, PIPE_BYTES)?;

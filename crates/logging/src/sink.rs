@@ -3,10 +3,10 @@
 //! never service.
 
 use super::level::Level;
-use super::program::Program;
+use super::program::LogProgram;
 use super::syslog::Syslog;
-use super::target::Target;
-use super::time::{LocalTime, ZoneName};
+use super::target::LogTarget;
+use super::time::{CalendarSecond, ZoneName};
 use runtime::clock;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ const BUFFER_BYTES: usize = 4096;
 /// Where the lines of one log go.
 #[derive(Debug)]
 pub struct Sink {
-    output: Output,
+    output: SinkOutput,
     name: String,
     /// The file, if it is one that can be opened again.
     path: Option<PathBuf>,
@@ -43,39 +43,39 @@ pub struct Sink {
 }
 
 #[derive(Debug)]
-enum Output {
+enum SinkOutput {
     /// Takes everything, as long as the disk has room.
     File(File),
     /// A terminal, a named pipe or whatever else was given to us, whose reader may stop.
     Stream(File),
     /// Our own pipe; writing to it never waits.
-    Program(Program, File),
+    Program(LogProgram, File),
     Syslog(Syslog),
 }
 
 impl Sink {
     /// Open `target`; programs run in `folder`. With `is_buffered` lines are collected.
-    pub fn open(target: &Target, folder: &Path, is_buffered: bool) -> io::Result<Self> {
+    pub fn open(target: &LogTarget, folder: &Path, is_buffered: bool) -> io::Result<Self> {
         let (output, name) = match target {
-            Target::StandardOutput => (standard(1, &io::stdout())?, "-".to_owned()),
-            Target::StandardError => (standard(2, &io::stderr())?, "stderr".to_owned()),
-            Target::File(path) => {
+            LogTarget::StandardOutput => (standard(1, &io::stdout())?, "-".to_owned()),
+            LogTarget::StandardError => (standard(2, &io::stderr())?, "stderr".to_owned()),
+            LogTarget::File(path) => {
                 let file = append_options().create(true).open(path)?;
-                (Output::of(file)?, path.display().to_string())
+                (SinkOutput::of(file)?, path.display().to_string())
             }
-            Target::Program(command) => {
-                let (program, writer) = Program::start(command, folder.to_owned())?;
-                (Output::Program(program, writer), format!("|{}", command.text))
+            LogTarget::Program(command) => {
+                let (program, writer) = LogProgram::start(command, folder.to_owned())?;
+                (SinkOutput::Program(program, writer), format!("|{}", command.text))
             }
-            Target::Syslog { facility, tag } => {
-                (Output::Syslog(Syslog::new(*facility, tag.as_deref())), "syslog".to_owned())
+            LogTarget::Syslog { facility, tag } => {
+                (SinkOutput::Syslog(Syslog::new(*facility, tag.as_deref())), "syslog".to_owned())
             }
         };
         Ok(Self {
             output,
             name,
             path: match target {
-                Target::File(path) => Some(path.clone()),
+                LogTarget::File(path) => Some(path.clone()),
                 _ => None,
             },
             buffer: is_buffered.then(|| Mutex::new(Vec::with_capacity(BUFFER_BYTES))),
@@ -112,7 +112,7 @@ impl Sink {
     /// Open the file again, which somebody may have moved away, and write there from now on. The
     /// result is for other processes to [`Self::follow`]; `None` for what is no file.
     pub fn reopen(&self) -> io::Result<Option<File>> {
-        let (Some(path), Output::File(_)) = (&self.path, &self.output) else { return Ok(None) };
+        let (Some(path), SinkOutput::File(_)) = (&self.path, &self.output) else { return Ok(None) };
         let file = append_options().create(true).open(path)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is no longer a regular file"));
@@ -124,7 +124,7 @@ impl Sink {
     /// Write to `file` from now on, which is this log opened again. Standard error goes along if it
     /// led to the same file.
     pub fn follow(&self, file: &File) -> io::Result<()> {
-        let Output::File(own) = &self.output else { return Ok(()) };
+        let SinkOutput::File(own) = &self.output else { return Ok(()) };
         // What was collected belongs to the time before.
         let flushed = self.flush();
         if is_same(own, &io::stderr()) {
@@ -137,31 +137,31 @@ impl Sink {
     /// A message for the system's log, if that is where this leads.
     pub fn syslog(&self) -> Option<&Syslog> {
         match &self.output {
-            Output::Syslog(syslog) => Some(syslog),
+            SinkOutput::Syslog(syslog) => Some(syslog),
             _ => None,
         }
     }
 
     /// The program that reads this.
-    pub fn program(&self) -> Option<&Program> {
+    pub fn program(&self) -> Option<&LogProgram> {
         match &self.output {
-            Output::Program(program, _) => Some(program),
+            SinkOutput::Program(program, _) => Some(program),
             _ => None,
         }
     }
 
     fn put(&self, line: &[u8]) -> io::Result<()> {
         match &self.output {
-            Output::File(file) => put_whole(file, line),
-            Output::Stream(file) => {
+            SinkOutput::File(file) => put_whole(file, line),
+            SinkOutput::Stream(file) => {
                 if !runtime::file::takes_bytes(file, self.grace_ms()) {
                     return self.stalled();
                 }
                 self.is_stalled.store(false, Relaxed);
                 put_whole(file, line)
             }
-            Output::Program(_, writer) => self.put_to_pipe(writer, line),
-            Output::Syslog(syslog) => {
+            SinkOutput::Program(_, writer) => self.put_to_pipe(writer, line),
+            SinkOutput::Syslog(syslog) => {
                 syslog.send(Level::Info, &local_time(clock::unix_s()), line.trim_ascii_end())
             }
         }
@@ -220,7 +220,7 @@ impl Sink {
     }
 }
 
-impl Output {
+impl SinkOutput {
     fn of(file: File) -> io::Result<Self> {
         let is_file = file.metadata()?.is_file();
         Ok(if is_file { Self::File(file) } else { Self::Stream(file) })
@@ -249,10 +249,10 @@ fn is_same(one: &File, other: &impl AsFd) -> bool {
 
 /// A description of its own, where that can be had: its flags must not reach others who share the
 /// output.
-fn standard(number: u8, shared: &impl AsFd) -> io::Result<Output> {
+fn standard(number: u8, shared: &impl AsFd) -> io::Result<SinkOutput> {
     let own = append_options().open(format!("/proc/self/fd/{number}"));
     let duplicate = |_| shared.as_fd().try_clone_to_owned().map(File::from);
-    Output::of(own.or_else(duplicate)?)
+    SinkOutput::of(own.or_else(duplicate)?)
 }
 
 /// Where a reader may stop reading (a pipe, a terminal with Ctrl-S), a write must fail rather than
@@ -264,10 +264,10 @@ fn append_options() -> OpenOptions {
 }
 
 /// The local time zone, for all logs and pages.
-pub fn local_time(unix_s: i64) -> LocalTime {
+pub fn local_time(unix_s: i64) -> CalendarSecond {
     let time = runtime::sys::local_time(unix_s);
     let zone_bytes = time.zone.iter().position(|byte| *byte == 0).unwrap_or(time.zone.len());
-    LocalTime {
+    CalendarSecond {
         year: time.year,
         month: time.month,
         day: time.day,

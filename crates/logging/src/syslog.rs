@@ -2,7 +2,7 @@
 //! them). A system without it costs lines, never service.
 
 use super::level::Level;
-use super::time::{LocalTime, TimeFormat};
+use super::time::{CalendarSecond, TimeFormat};
 use crate::number::decimal;
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -33,7 +33,7 @@ impl Syslog {
     }
 
     /// Send one message, a line without its end.
-    pub(crate) fn send(&self, level: Level, now: &LocalTime, line: &[u8]) -> io::Result<()> {
+    pub(crate) fn send(&self, level: Level, now: &CalendarSecond, line: &[u8]) -> io::Result<()> {
         let message = self.message(level, now, line);
         let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connected) = socket.as_ref()
@@ -48,7 +48,7 @@ impl Syslog {
     }
 
     /// `<191>Jan 13 10:15:28 apache2[28991]: message`
-    fn message(&self, level: Level, now: &LocalTime, line: &[u8]) -> Vec<u8> {
+    fn message(&self, level: Level, now: &CalendarSecond, line: &[u8]) -> Vec<u8> {
         let mut message = Vec::with_capacity(64 + line.len());
         message.push(b'<');
         // From debug on there is one severity only (log.c, write_logline).
@@ -84,7 +84,7 @@ mod tests {
         for (level, priority) in
             [(Level::Emerg, 184), (Level::Error, 187), (Level::Debug, 191), (Level::Trace5, 191)]
         {
-            let message = syslog.message(level, &LocalTime::utc(1_767_225_600), b"[core] x");
+            let message = syslog.message(level, &CalendarSecond::utc(1_767_225_600), b"[core] x");
             let text = format!("<{priority}>Jan  1 00:00:00 web[{pid}]: [core] x");
             assert_eq!(String::from_utf8(message).unwrap(), text);
         }

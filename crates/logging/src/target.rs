@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the lines of a log go.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Target {
+pub enum LogTarget {
     /// `-`, an addition of ours.
     StandardOutput,
     /// The error log that nobody configured.
@@ -13,7 +13,7 @@ pub enum Target {
     /// A file, below `ServerRoot` unless it is absolute.
     File(PathBuf),
     /// `|program` and `|$shell command`.
-    Program(Command),
+    Program(LogCommand),
     /// `syslog[:facility[:tag]]`
     Syslog {
         /// Its number, shifted as the protocol has it.
@@ -25,19 +25,19 @@ pub enum Target {
 
 /// A program that reads a log, as it is written behind the `|`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Command {
+pub struct LogCommand {
     /// The whole text, for messages.
     pub text: String,
     /// Whether /bin/sh runs it.
     pub(crate) by_shell: bool,
 }
 
-impl Target {
+impl LogTarget {
     /// The target of an access log (ap_default_log_writer_init).
     pub fn access_log(path: &Path) -> Self {
         let text = path.to_string_lossy();
         match text.strip_prefix('|') {
-            Some(program) => Self::Program(Command::new(program)),
+            Some(program) => Self::Program(LogCommand::new(program)),
             None if text == "-" => Self::StandardOutput,
             None => Self::File(path.to_owned()),
         }
@@ -63,7 +63,7 @@ fn is_syslog(text: &str) -> bool {
     text == "syslog" || text.starts_with("syslog:")
 }
 
-impl Command {
+impl LogCommand {
     /// `||program` is the same as `|program` since httpd 2.4 (ap_open_piped_log).
     fn new(text: &str) -> Self {
         let text = text.strip_prefix('|').unwrap_or(text);
@@ -145,16 +145,16 @@ const FACILITIES: &[(&str, u8)] = &[
 const LOCAL7: u8 = 23 << 3;
 
 /// `syslog`, `syslog:facility`, `syslog:facility:tag`, `syslog::tag`
-fn syslog(text: &str) -> Result<Target, String> {
+fn syslog(text: &str) -> Result<LogTarget, String> {
     let rest = text.split_once(':').map_or("", |(_, rest)| rest);
     let (name, tag) = rest.split_once(':').map_or((rest, ""), |(name, tag)| (name, tag));
     let tag = (!tag.is_empty()).then(|| tag.to_owned());
     if name.is_empty() {
-        return Ok(Target::Syslog { facility: LOCAL7, tag });
+        return Ok(LogTarget::Syslog { facility: LOCAL7, tag });
     }
     let known = FACILITIES.iter().find(|row| row.0.eq_ignore_ascii_case(name));
     match known {
-        Some((_, number)) => Ok(Target::Syslog { facility: number << 3, tag }),
+        Some((_, number)) => Ok(LogTarget::Syslog { facility: number << 3, tag }),
         None => Err(format!("AH10036: could not open syslog error log {rest}.")),
     }
 }
@@ -188,7 +188,7 @@ mod tests {
             ("|$cat >> '/tmp/a'", &["/bin/sh", "-c", "cat >> /tmp/a"]),
             ("||$cat", &["/bin/sh", "-c", "cat"]),
         ] {
-            let Target::Program(command) = Target::access_log(Path::new(text)) else {
+            let LogTarget::Program(command) = LogTarget::access_log(Path::new(text)) else {
                 panic!("{text}")
             };
             assert_eq!(command.words(), expected, "{text}");
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn error_logs_have_facilities_and_tags() {
         let syslog = |facility, tag: Option<&str>| {
-            Ok(Target::Syslog { facility, tag: tag.map(str::to_owned) })
+            Ok(LogTarget::Syslog { facility, tag: tag.map(str::to_owned) })
         };
         for (text, expected) in [
             ("syslog", syslog(LOCAL7, None)),
@@ -207,11 +207,11 @@ mod tests {
             ("syslog::web", syslog(LOCAL7, Some("web"))),
             ("syslog:user:", syslog(8, None)),
             ("syslog:no", Err("AH10036: could not open syslog error log no.".to_owned())),
-            ("syslogs", Ok(Target::File("syslogs".into()))),
+            ("syslogs", Ok(LogTarget::File("syslogs".into()))),
         ] {
-            assert_eq!(Target::error_log(Some(Path::new(text))), expected, "{text}");
+            assert_eq!(LogTarget::error_log(Some(Path::new(text))), expected, "{text}");
         }
-        assert_eq!(Target::error_log(None), Ok(Target::StandardError));
+        assert_eq!(LogTarget::error_log(None), Ok(LogTarget::StandardError));
         assert!(is_special("|x") && is_special("syslog:user") && !is_special("syslogs"));
     }
 }

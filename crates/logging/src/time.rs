@@ -21,11 +21,11 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// Breaks seconds since 1970 down in the local time zone; `localtime_r` in a server.
-pub type LocalTimeFn = fn(i64) -> LocalTime;
+pub type LocalTimeFn = fn(i64) -> CalendarSecond;
 
 /// A second on the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LocalTime {
+pub struct CalendarSecond {
     /// Year of the common era, 2026 and the like.
     pub year: i32,
     /// 1 to 12.
@@ -70,7 +70,7 @@ impl ZoneName {
     }
 }
 
-impl LocalTime {
+impl CalendarSecond {
     /// The time `unix_s` seconds after 1970 in Greenwich.
     pub fn utc(unix_s: i64) -> Self {
         Self::at_offset(unix_s, 0, ZoneName::new(b"UTC"))
@@ -144,11 +144,11 @@ impl LocalTime {
 /// A compiled `strftime` format: the C locale's, without glibc's flags and widths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeFormat {
-    pieces: Vec<Piece>,
+    pieces: Vec<TimePiece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TimePiece {
     Text(Vec<u8>),
     Conversion(u8),
 }
@@ -170,26 +170,26 @@ impl TimeFormat {
             match rest.get(skip) {
                 Some(&letter) if is_conversion(letter) => {
                     if !text.is_empty() {
-                        pieces.push(Piece::Text(std::mem::take(&mut text)));
+                        pieces.push(TimePiece::Text(std::mem::take(&mut text)));
                     }
-                    pieces.push(Piece::Conversion(letter));
+                    pieces.push(TimePiece::Conversion(letter));
                     rest = &rest[skip + 1..];
                 }
                 _ => text.push(b'%'),
             }
         }
         if !text.is_empty() {
-            pieces.push(Piece::Text(text));
+            pieces.push(TimePiece::Text(text));
         }
         Self { pieces }
     }
 
     /// Appends `time` in this format.
-    pub fn write(&self, time: &LocalTime, out: &mut Vec<u8>) {
+    pub fn write(&self, time: &CalendarSecond, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => out.extend_from_slice(text),
-                Piece::Conversion(letter) => convert(*letter, time, out),
+                TimePiece::Text(text) => out.extend_from_slice(text),
+                TimePiece::Conversion(letter) => convert(*letter, time, out),
             }
         }
     }
@@ -200,7 +200,7 @@ fn is_conversion(letter: u8) -> bool {
 }
 
 /// Appends what `%letter` stands for.
-fn convert(letter: u8, time: &LocalTime, out: &mut Vec<u8>) {
+fn convert(letter: u8, time: &CalendarSecond, out: &mut Vec<u8>) {
     let composed: &[u8] = match letter {
         b'c' => b"abeTY",
         b'D' | b'x' => b"mdy",
@@ -225,7 +225,7 @@ fn convert(letter: u8, time: &LocalTime, out: &mut Vec<u8>) {
 }
 
 /// Appends a conversion that is one value.
-fn convert_one(letter: u8, time: &LocalTime, out: &mut Vec<u8>) {
+fn convert_one(letter: u8, time: &CalendarSecond, out: &mut Vec<u8>) {
     let year = i64::from(time.year);
     let hour12 = match time.hour % 12 {
         0 => 12,
@@ -256,7 +256,7 @@ fn convert_one(letter: u8, time: &LocalTime, out: &mut Vec<u8>) {
 }
 
 /// Appends a conversion that is not an unsigned number.
-fn convert_text(letter: u8, time: &LocalTime, out: &mut Vec<u8>) {
+fn convert_text(letter: u8, time: &CalendarSecond, out: &mut Vec<u8>) {
     match letter {
         b'a' => out.extend_from_slice(time.day_abbreviation().as_bytes()),
         b'A' => out.extend_from_slice(DAYS[usize::from(time.weekday) % 7].as_bytes()),
@@ -311,15 +311,15 @@ fn civil_from_days(days: i64) -> (i64, u8, u8) {
 mod tests {
     use super::*;
 
-    fn text(format: &str, time: &LocalTime) -> String {
+    fn text(format: &str, time: &CalendarSecond) -> String {
         let mut out = Vec::new();
         TimeFormat::new(format.as_bytes()).write(time, &mut out);
         String::from_utf8(out).unwrap()
     }
 
     /// 18 September 2011 19:18:28 in New York.
-    fn new_york() -> LocalTime {
-        LocalTime::at_offset(1_316_387_908, -4 * 3600, ZoneName::new(b"EDT"))
+    fn new_york() -> CalendarSecond {
+        CalendarSecond::at_offset(1_316_387_908, -4 * 3600, ZoneName::new(b"EDT"))
     }
 
     #[test]
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn half_hour_zones_and_names_of_any_length() {
-        let time = LocalTime::at_offset(0, 5 * 3600 + 1800, ZoneName::new(b"+0530"));
+        let time = CalendarSecond::at_offset(0, 5 * 3600 + 1800, ZoneName::new(b"+0530"));
         assert_eq!(text("%z %Z %H:%M", &time), "+0530 +0530 05:30");
         assert_eq!(ZoneName::new(b"0123456789abcdefgh").as_bytes(), b"0123456789abcde");
     }
@@ -365,7 +365,7 @@ mod tests {
             (1_262_476_800, "2009-W53"), // 2010-01-03
             (1_262_563_200, "2010-W01"), // 2010-01-04
         ] {
-            assert_eq!(text("%G-W%V", &LocalTime::utc(unix_s)), expected);
+            assert_eq!(text("%G-W%V", &CalendarSecond::utc(unix_s)), expected);
         }
     }
 
@@ -373,7 +373,7 @@ mod tests {
     fn breaking_down_and_building_up_are_inverse() {
         for day in (-1_000_000..1_000_000).step_by(97) {
             let unix_s = day * 86_400 + 4321;
-            let time = LocalTime::utc(unix_s);
+            let time = CalendarSecond::utc(unix_s);
             assert_eq!(time.unix_s(), unix_s);
             assert!(time.yday < 366 && (1..=31).contains(&time.day));
         }
@@ -381,9 +381,9 @@ mod tests {
 
     #[test]
     fn weekdays_follow_each_other() {
-        let first = LocalTime::utc(-86_400 * 400);
+        let first = CalendarSecond::utc(-86_400 * 400);
         for day in 0..800u32 {
-            let time = LocalTime::utc(86_400 * (i64::from(day) - 400));
+            let time = CalendarSecond::utc(86_400 * (i64::from(day) - 400));
             assert_eq!(u32::from(time.weekday), (u32::from(first.weekday) + day) % 7);
         }
     }

@@ -29,7 +29,7 @@ pub struct Validators<'a> {
 
 /// What to do with the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ConditionOutcome {
     /// Carry it out.
     Proceed,
     /// Answer 304.
@@ -43,7 +43,7 @@ pub fn evaluate(
     conditions: &Conditions<'_>,
     validators: &Validators<'_>,
     method_is_get_or_head: bool,
-) -> Outcome {
+) -> ConditionOutcome {
     // Steps 1 and 2: the client's guard against lost updates.
     let guard = match (conditions.if_match, conditions.if_unmodified_since_s) {
         (Some(value), _) => matches_strongly(value, validators.etag),
@@ -51,22 +51,22 @@ pub fn evaluate(
         (None, None) => true,
     };
     if !guard {
-        return Outcome::PreconditionFailed;
+        return ConditionOutcome::PreconditionFailed;
     }
     // Step 3: If-None-Match. It also switches If-Modified-Since off, even when nothing matches.
     if let Some(value) = conditions.if_none_match {
         return match (matches_weakly(value, validators.etag), method_is_get_or_head) {
-            (false, _) => Outcome::Proceed,
-            (true, true) => Outcome::NotModified,
-            (true, false) => Outcome::PreconditionFailed,
+            (false, _) => ConditionOutcome::Proceed,
+            (true, true) => ConditionOutcome::NotModified,
+            (true, false) => ConditionOutcome::PreconditionFailed,
         };
     }
     // Step 4: If-Modified-Since, for GET and HEAD only.
     match (conditions.if_modified_since_s, validators.last_modified_s) {
         (Some(date), Some(changed)) if method_is_get_or_head && changed <= date => {
-            Outcome::NotModified
+            ConditionOutcome::NotModified
         }
-        _ => Outcome::Proceed,
+        _ => ConditionOutcome::Proceed,
     }
 }
 
@@ -91,7 +91,7 @@ fn matches_weakly(value: &[u8], tag: Option<&[u8]>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Outcome::*;
+    use super::ConditionOutcome::*;
     use super::*;
 
     const CHANGED: i64 = 1000;

@@ -1,7 +1,7 @@
 //! What the head of a request means, whichever protocol it came in: whom it is for, and what
 //! follows it. A protocol works it out once; afterwards it is kept as positions in the head.
 
-use crate::host::Host;
+use crate::host::HostAndPort;
 use crate::request::Span;
 use crate::target::Target;
 
@@ -23,7 +23,7 @@ pub struct Framing<'a> {
     /// The request target, split.
     pub target: Target<'a>,
     /// The host the request is for; that of the target wins over the Host field.
-    pub host: Option<Host<'a>>,
+    pub host: Option<HostAndPort<'a>>,
     /// Which body follows.
     pub body: BodyLength,
     /// Whether the client waits for `100 Continue` before it sends the body.
@@ -36,12 +36,12 @@ impl<'a> Framing<'a> {
         let span = |part: &[u8]| Span::of_part(head, part);
         let none = Span::default();
         let (form, scheme, path, query) = match self.target {
-            Target::Origin { path, query } => (Form::Origin, none, span(path), query),
+            Target::Origin { path, query } => (TargetForm::Origin, none, span(path), query),
             Target::Absolute { scheme, path, query, .. } => {
-                (Form::Absolute, span(scheme), span(path), query)
+                (TargetForm::Absolute, span(scheme), span(path), query)
             }
-            Target::Asterisk => (Form::Asterisk, none, none, None),
-            Target::Authority(_) => (Form::Authority, none, none, None),
+            Target::Asterisk => (TargetForm::Asterisk, none, none, None),
+            Target::Authority(_) => (TargetForm::Authority, none, none, None),
         };
         FramingSpans {
             form,
@@ -57,7 +57,7 @@ impl<'a> Framing<'a> {
 
 /// The four forms of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum TargetForm {
     Origin,
     Absolute,
     Asterisk,
@@ -67,7 +67,7 @@ enum Form {
 /// A [`Framing`] without its bytes, for a head that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FramingSpans {
-    form: Form,
+    form: TargetForm,
     scheme: Span,
     path: Span,
     query: Option<Span>,
@@ -81,16 +81,16 @@ impl FramingSpans {
     /// Joins it with the head that it was made for.
     pub fn of(self, head: &[u8]) -> Framing<'_> {
         let host = self.host(head);
-        let no_host = Host { name: b"", port: None };
+        let no_host = HostAndPort { name: b"", port: None };
         let (path, query) = (self.path.of(head), self.query(head));
         let target = match self.form {
-            Form::Origin => Target::Origin { path, query },
-            Form::Absolute => {
+            TargetForm::Origin => Target::Origin { path, query },
+            TargetForm::Absolute => {
                 let (scheme, host) = (self.scheme.of(head), host.unwrap_or(no_host));
                 Target::Absolute { scheme, host, path, query }
             }
-            Form::Asterisk => Target::Asterisk,
-            Form::Authority => Target::Authority(host.unwrap_or(no_host)),
+            TargetForm::Asterisk => Target::Asterisk,
+            TargetForm::Authority => Target::Authority(host.unwrap_or(no_host)),
         };
         Framing { target, host, body: self.body, expect_continue: self.expect_continue }
     }
@@ -101,8 +101,8 @@ impl FramingSpans {
     }
 
     /// The host the request is for.
-    pub fn host(self, head: &[u8]) -> Option<Host<'_>> {
-        self.host.map(|(name, port)| Host { name: name.of(head), port })
+    pub fn host(self, head: &[u8]) -> Option<HostAndPort<'_>> {
+        self.host.map(|(name, port)| HostAndPort { name: name.of(head), port })
     }
 
     /// Which body follows.
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn spans_lead_back_to_the_same_meaning() {
-        let named = Host::parse(b"c:8").unwrap();
+        let named = HostAndPort::parse(b"c:8").unwrap();
         let targets: [(Method, &[u8]); 7] = [
             (Method::Get, b"/a?b"),
             (Method::Get, b"/"),
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(framing.spans(raw).of(raw), framing, "{}", raw.escape_ascii());
         }
         let head = b"/ c:8";
-        let host = Some(Host { name: &head[2..3], ..named });
+        let host = Some(HostAndPort { name: &head[2..3], ..named });
         let target = Target::Origin { path: &head[..1], query: None };
         let framing = Framing { target, host, body: BodyLength::None, expect_continue: false };
         let spans = framing.spans(head);

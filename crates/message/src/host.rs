@@ -5,7 +5,7 @@
 
 /// A checked host and its port, both as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Host<'a> {
+pub struct HostAndPort<'a> {
     /// The name, the IPv4 address, or the IPv6 address with its brackets; case as sent. The dot of
     /// the root of all names, which may stand at the end, is no part of it (RFC 3986 section 3.2.2;
     /// fix_hostname of vhost.c).
@@ -42,7 +42,7 @@ impl BadHost {
     }
 }
 
-impl<'a> Host<'a> {
+impl<'a> HostAndPort<'a> {
     /// Parses `name`, `name:port`, `[ipv6]` or `[ipv6]:port`.
     #[inline]
     pub fn parse(value: &'a [u8]) -> Result<Self, BadHost> {
@@ -55,7 +55,7 @@ impl<'a> Host<'a> {
             Some(digits) => Some(parse_port(digits)?),
             None => None,
         };
-        Ok(Host { name, port })
+        Ok(HostAndPort { name, port })
     }
 }
 
@@ -174,7 +174,8 @@ mod tests {
             ("a:65535", "a", Some(65535)),
         ];
         for (value, name, port) in rows {
-            let host = Host::parse(value.as_bytes()).unwrap_or_else(|e| panic!("{value}: {e:?}"));
+            let host =
+                HostAndPort::parse(value.as_bytes()).unwrap_or_else(|e| panic!("{value}: {e:?}"));
             assert_eq!((host.name, host.port), (name.as_bytes(), *port), "{value}");
         }
     }
@@ -226,7 +227,7 @@ mod tests {
             (b"a.1b", BadHost::Number),
         ];
         for (value, expect) in rows {
-            let got = Host::parse(value);
+            let got = HostAndPort::parse(value);
             assert_eq!(got, Err(*expect), "{}", value.escape_ascii());
         }
     }

@@ -44,7 +44,7 @@ pub mod target;
 pub mod version;
 
 pub use framing::{BodyLength, Framing, FramingSpans};
-pub use host::{BadHost, Host};
+pub use host::{BadHost, HostAndPort};
 pub use known::{Known, KnownSet};
 pub use method::Method;
 pub use owned_head::OwnedHead;

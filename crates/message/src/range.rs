@@ -49,7 +49,7 @@ impl Default for RangeLimits {
 
 /// How to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Plan {
+pub enum RangePlan {
     /// As if there were no Range field: 200 and all of it.
     Ignore,
     /// 206 with this range.
@@ -61,32 +61,32 @@ pub enum Plan {
 }
 
 /// Plans the answer to a Range field value on a representation of `length` bytes.
-pub fn plan(value: &[u8], length: u64, limits: &RangeLimits) -> Plan {
-    let Some((unit, set)) = value.split_at_checked(6) else { return Plan::Ignore };
+pub fn plan(value: &[u8], length: u64, limits: &RangeLimits) -> RangePlan {
+    let Some((unit, set)) = value.split_at_checked(6) else { return RangePlan::Ignore };
     // An empty representation has no part to send; httpd then answers 200 rather than 416.
     if length == 0 || !unit.eq_ignore_ascii_case(b"bytes=") {
-        return Plan::Ignore;
+        return RangePlan::Ignore;
     }
     let mut merger = Merger::default();
     let mut unsatisfiable = false;
     for spec in scan::list(set).filter(|spec| !spec.is_empty()) {
         match resolve(spec, length) {
             // One malformed member spoils the whole field.
-            None => return Plan::Ignore,
+            None => return RangePlan::Ignore,
             Some(None) => unsatisfiable = true,
             Some(Some(range)) => merger.add(range),
         }
         if merger.exceeds(limits) {
-            return Plan::Ignore;
+            return RangePlan::Ignore;
         }
     }
     match &merger.done[..] {
-        [] if unsatisfiable => Plan::Unsatisfiable,
-        [] => Plan::Ignore,
+        [] if unsatisfiable => RangePlan::Unsatisfiable,
+        [] => RangePlan::Ignore,
         // Ranges that add up to more than the file are cheaper sent as the file.
-        many if total(many) > length => Plan::Ignore,
-        [one] => Plan::One(*one),
-        _ => Plan::Many(merger.done),
+        many if total(many) > length => RangePlan::Ignore,
+        [one] => RangePlan::One(*one),
+        _ => RangePlan::Many(merger.done),
     }
 }
 
@@ -159,48 +159,48 @@ mod tests {
     use proptest::prelude::*;
     use std::string::String;
 
-    fn plan_of(value: &str, length: u64) -> Plan {
+    fn plan_of(value: &str, length: u64) -> RangePlan {
         plan(value.as_bytes(), length, &RangeLimits::default())
     }
 
-    fn one(first: u64, last: u64) -> Plan {
-        Plan::One(ByteRange { first, last })
+    fn one(first: u64, last: u64) -> RangePlan {
+        RangePlan::One(ByteRange { first, last })
     }
 
     #[test]
     fn single_ranges() {
-        let rows: &[(&str, &str, Plan)] = &[
+        let rows: &[(&str, &str, RangePlan)] = &[
             ("M4", "bytes=0-0", one(0, 0)),
             ("M4", "bytes=-1", one(9999, 9999)),
             ("M4", "bytes=5-", one(5, 9999)),
             ("M4", "bytes=0-10001", one(0, 9999)),
             ("M4", "BYTES=0-1", one(0, 1)),
             ("M4", "bytes=-20000", one(0, 9999)),
-            ("M5", "bytes=5-2", Plan::Ignore),
-            ("M5", "bytes=alpha", Plan::Ignore),
-            ("M5", "lines=0-1", Plan::Ignore),
-            ("M5", "bytes=", Plan::Ignore),
-            ("M5", "bytes", Plan::Ignore),
-            ("M5", "", Plan::Ignore),
-            ("M5", "bytes=-", Plan::Ignore),
-            ("M5", "bytes=,", Plan::Ignore),
-            ("M5", "bytes=+1-2", Plan::Ignore),
-            ("M5", "bytes=1-2-3", Plan::Ignore),
-            ("M5", "bytes=0-1,x", Plan::Ignore),
-            ("M5", "bytes=0 - 1", Plan::Ignore),
-            ("M6", "bytes=100000-", Plan::Unsatisfiable),
-            ("M6", "bytes=10000-10001", Plan::Unsatisfiable),
-            ("M6", "bytes=-0", Plan::Unsatisfiable),
+            ("M5", "bytes=5-2", RangePlan::Ignore),
+            ("M5", "bytes=alpha", RangePlan::Ignore),
+            ("M5", "lines=0-1", RangePlan::Ignore),
+            ("M5", "bytes=", RangePlan::Ignore),
+            ("M5", "bytes", RangePlan::Ignore),
+            ("M5", "", RangePlan::Ignore),
+            ("M5", "bytes=-", RangePlan::Ignore),
+            ("M5", "bytes=,", RangePlan::Ignore),
+            ("M5", "bytes=+1-2", RangePlan::Ignore),
+            ("M5", "bytes=1-2-3", RangePlan::Ignore),
+            ("M5", "bytes=0-1,x", RangePlan::Ignore),
+            ("M5", "bytes=0 - 1", RangePlan::Ignore),
+            ("M6", "bytes=100000-", RangePlan::Unsatisfiable),
+            ("M6", "bytes=10000-10001", RangePlan::Unsatisfiable),
+            ("M6", "bytes=-0", RangePlan::Unsatisfiable),
             ("M6", "bytes=-0,0-1", one(0, 1)),
-            ("CVE 44", "bytes=-9223372036854775608", Plan::Ignore),
-            ("CVE 44", "bytes=18446744073709551615-", Plan::Ignore),
-            ("CVE 44", "bytes=999999999999999999-999999999999999999", Plan::Unsatisfiable),
+            ("CVE 44", "bytes=-9223372036854775608", RangePlan::Ignore),
+            ("CVE 44", "bytes=18446744073709551615-", RangePlan::Ignore),
+            ("CVE 44", "bytes=999999999999999999-999999999999999999", RangePlan::Unsatisfiable),
         ];
         for (id, value, expect) in rows {
             assert_eq!(&plan_of(value, 10_000), expect, "{id} {value}");
         }
-        assert_eq!(plan_of("bytes=0-", 0), Plan::Ignore);
-        assert_eq!(plan_of("bytes=-5", 0), Plan::Ignore);
+        assert_eq!(plan_of("bytes=0-", 0), RangePlan::Ignore);
+        assert_eq!(plan_of("bytes=-5", 0), RangePlan::Ignore);
         assert_eq!(plan_of("bytes=0-", u64::MAX), one(0, u64::MAX - 1));
     }
 
@@ -209,7 +209,7 @@ mod tests {
         let range = |first, last| ByteRange { first, last };
         // White space and empty members: RFC 9110 section 5.6.1 (httpd takes no white space).
         let many = plan_of("bytes=0-1, 5-6,\t,3-3", 100);
-        assert_eq!(many, Plan::Many(std::vec![range(0, 1), range(5, 6), range(3, 3)]));
+        assert_eq!(many, RangePlan::Many(std::vec![range(0, 1), range(5, 6), range(3, 3)]));
         // Neighbours are joined with the one before, in both directions.
         assert_eq!(plan_of("bytes=0-1,2-3", 100), one(0, 3));
         assert_eq!(plan_of("bytes=5-9,2-4", 100), one(2, 9));
@@ -217,20 +217,20 @@ mod tests {
         // Those out of reach are left out.
         assert_eq!(plan_of("bytes=0-1,200-300", 100), one(0, 1));
         // More bytes than the file has: the file itself.
-        assert_eq!(plan_of("bytes=0-60,90-99,0-60", 100), Plan::Ignore);
+        assert_eq!(plan_of("bytes=0-60,90-99,0-60", 100), RangePlan::Ignore);
     }
 
     #[test]
     fn cve_43_many_overlapping_ranges_are_the_whole_file() {
         let mut value = String::from("bytes=0-");
         (0..1300).for_each(|n| value += &std::format!(",5-{n}"));
-        assert_eq!(plan_of(&value, 10_000), Plan::Ignore);
+        assert_eq!(plan_of(&value, 10_000), RangePlan::Ignore);
         let apart = |n: u64| {
             let specs: Vec<String> = (0..n).map(|i| std::format!("{}-{}", i * 3, i * 3)).collect();
             plan_of(&std::format!("bytes={}", specs.join(",")), 10_000)
         };
-        assert!(matches!(apart(200), Plan::Many(ranges) if ranges.len() == 200));
-        assert_eq!(apart(201), Plan::Ignore);
+        assert!(matches!(apart(200), RangePlan::Many(ranges) if ranges.len() == 200));
+        assert_eq!(apart(201), RangePlan::Ignore);
     }
 
     proptest! {
@@ -239,12 +239,12 @@ mod tests {
                                         length: u64) {
             let inside = |range: &ByteRange| range.first <= range.last && range.last < length;
             match plan_of(&value, length) {
-                Plan::One(range) => prop_assert!(inside(&range)),
-                Plan::Many(ranges) => {
+                RangePlan::One(range) => prop_assert!(inside(&range)),
+                RangePlan::Many(ranges) => {
                     prop_assert!(ranges.len() > 1 && ranges.iter().all(inside));
                     prop_assert!(total(&ranges) <= length);
                 }
-                Plan::Ignore | Plan::Unsatisfiable => {}
+                RangePlan::Ignore | RangePlan::Unsatisfiable => {}
             }
         }
 

@@ -1,6 +1,6 @@
 //! The four forms of a request target (RFC 9112 section 3.2).
 
-use crate::host::{BadHost, Host};
+use crate::host::{BadHost, HostAndPort};
 use crate::method::Method;
 use crate::scan;
 
@@ -19,7 +19,7 @@ pub enum Target<'a> {
         /// Always `http` in some case: nothing else is served on a plain port.
         scheme: &'a [u8],
         /// The authority, checked.
-        host: Host<'a>,
+        host: HostAndPort<'a>,
         /// As in origin-form; `/` if the URL ends after the authority.
         path: &'a [u8],
         /// As in origin-form.
@@ -28,7 +28,7 @@ pub enum Target<'a> {
     /// `*`: the server as a whole, only with OPTIONS.
     Asterisk,
     /// `host:port`, only with CONNECT.
-    Authority(Host<'a>),
+    Authority(HostAndPort<'a>),
 }
 
 /// The target has no form that its method allows.
@@ -112,7 +112,7 @@ fn absolute(raw: &[u8]) -> Result<Target<'_>, BadTarget> {
     let (before_query, query) = split_query(rest)?;
     let slash = scan::find(before_query, b'/').unwrap_or(before_query.len());
     let (authority, path) = before_query.split_at(slash);
-    let host = Host::parse(authority).map_err(BadTarget::Host)?;
+    let host = HostAndPort::parse(authority).map_err(BadTarget::Host)?;
     // RFC 9110 section 4.2.3: an empty path means the root. The slash is one of those before the
     // authority, so that every piece of a target is a piece of its bytes.
     let path = if path.is_empty() { &raw[colon + 1..colon + 2] } else { path };
@@ -120,7 +120,7 @@ fn absolute(raw: &[u8]) -> Result<Target<'_>, BadTarget> {
 }
 
 fn connect_target(raw: &[u8]) -> Result<Target<'_>, BadTarget> {
-    let host = Host::parse(raw).map_err(BadTarget::Host)?;
+    let host = HostAndPort::parse(raw).map_err(BadTarget::Host)?;
     if host.port.is_none() { Err(BadTarget::NoPort) } else { Ok(Target::Authority(host)) }
 }
 

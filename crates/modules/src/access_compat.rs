@@ -82,12 +82,12 @@ struct Lists {
     allow_deny: Methods,
     /// Methods with `Satisfy Any`.
     any: Methods,
-    allows: Vec<Entry>,
-    denies: Vec<Entry>,
+    allows: Vec<AccessEntry>,
+    denies: Vec<AccessEntry>,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct AccessEntry {
     methods: Methods,
     who: Who,
 }
@@ -140,7 +140,7 @@ fn denied(request: &RequestContext<'_>) -> Stop {
 }
 
 /// Whether any entry is about this request (find_allowdeny).
-fn find<'l>(request: &'l RequestContext<'_>, entries: &'l [Entry]) -> Waiting<'l, bool> {
+fn find<'l>(request: &'l RequestContext<'_>, entries: &'l [AccessEntry]) -> Waiting<'l, bool> {
     let meant = entries.iter().filter(|entry| entry.methods.has(request.method()));
     let found = waiting::first(meant, |entry| {
         let is_about = |matches| match matches {
@@ -200,7 +200,7 @@ fn satisfy(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 fn add(
     builder: &mut Builder,
     call: &Call<'_>,
-    list: fn(&mut Lists) -> &mut Vec<Entry>,
+    list: fn(&mut Lists) -> &mut Vec<AccessEntry>,
 ) -> Result<(), Error> {
     // httpd looks at the first word with each of the others, and `""` is none.
     if call.args.len() > 1 && !call.arg(0).eq_ignore_ascii_case("from") {
@@ -209,7 +209,7 @@ fn add(
     let methods = Methods::limited(builder.limited());
     for (nth, word) in call.args.iter().enumerate().skip(1) {
         let who = who(word).map_err(|text| Error::argument(nth, text))?;
-        list(lists(builder)).push(Entry { methods, who });
+        list(lists(builder)).push(AccessEntry { methods, who });
     }
     Ok(())
 }

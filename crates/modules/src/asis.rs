@@ -12,7 +12,7 @@ use server::module::{Hooks, Module};
 use server::phase::{self, Hook, Stop};
 use server::representation::{Origin, Representation, parse_http_date};
 use server::request_context::RequestContext;
-use server::response::{Body, Piece, Response};
+use server::response::{Body, BodyPiece, Response};
 use server::script::answer;
 use server::waiting::Waiting;
 use std::borrow::Cow;
@@ -128,7 +128,7 @@ fn respond(
     response.content_type = response.content_type.or_else(|| source.content_type.clone());
     let offset = offset as u64;
     let length = source.status.size.saturating_sub(offset);
-    response.body = Body { pieces: vec![Piece::File { source, offset, length }] };
+    response.body = Body { pieces: vec![BodyPiece::File { source, offset, length }] };
     response
 }
 

@@ -5,10 +5,10 @@ mod rows;
 pub(crate) use rows::MODULE;
 
 use crate::authn_core;
-use crate::authn_file::{self, Verdict};
+use crate::authn_file::{self, AuthnStatus};
 use logging::level::Level;
 use message::Status;
-use server::expression::Text;
+use server::expression::ExpressionText;
 use server::failure::Failure;
 use server::phase::{Decision, Stop};
 use server::request_context::RequestContext;
@@ -23,22 +23,22 @@ use std::sync::Arc;
 /// Who knows users and their passwords: the provider `file`, which an alias gives a file of its
 /// own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Provider {
+pub(crate) struct AuthnProvider {
     /// Goes before `AuthUserFile`.
     pub(crate) user_file: Option<Arc<PathBuf>>,
 }
 
 /// The key of the aliases of all the server.
-pub(crate) static ALIASES: ServerKey<Aliases> = ServerKey::new();
+pub(crate) static ALIASES: ServerKey<AuthnAliases> = ServerKey::new();
 
 /// Providers with settings of their own, by name (`<AuthnProviderAlias>`).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Aliases(pub(crate) Vec<(String, Arc<Provider>)>);
+pub(crate) struct AuthnAliases(pub(crate) Vec<(String, Arc<AuthnProvider>)>);
 
-impl Merge for Aliases {}
+impl Merge for AuthnAliases {}
 
 /// The provider of this name, if its module is there.
-pub(crate) fn find(builder: &Builder, name: &str) -> Option<Arc<Provider>> {
+pub(crate) fn find(builder: &Builder, name: &str) -> Option<Arc<AuthnProvider>> {
     if name == FILE && builder.has_module(authn_file::MODULE.table.name) {
         return Some(Arc::default());
     }
@@ -54,10 +54,10 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    providers: Option<Vec<Arc<Provider>>>,
+    providers: Option<Vec<Arc<AuthnProvider>>>,
     is_authoritative: Option<bool>,
     /// `AuthBasicFake`; `Some(None)` is `off`.
-    fake: Option<Option<(Text, Text)>>,
+    fake: Option<Option<(ExpressionText, ExpressionText)>>,
     uses_digest: Option<bool>,
 }
 
@@ -118,25 +118,29 @@ fn proof(request: &mut RequestContext<'_>) -> Result<Proof, Stop> {
 }
 
 /// What follows from what the providers say.
-fn decide(request: &RequestContext<'_>, verdict: Verdict) -> Result<Decision, Stop> {
+fn decide(request: &RequestContext<'_>, verdict: AuthnStatus) -> Result<Decision, Stop> {
     let is_authoritative = SETTINGS.of(&request.settings).is_authoritative.unwrap_or(true);
     let user =
         || String::from_utf8_lossy(request.authentication.user.as_deref().unwrap_or_default());
     match verdict {
-        Verdict::Granted => Ok(Decision::Accepted),
-        Verdict::UserNotFound | Verdict::Error if !is_authoritative => Ok(Decision::Declined),
-        Verdict::Denied => {
+        AuthnStatus::Granted => Ok(Decision::Accepted),
+        AuthnStatus::UserNotFound | AuthnStatus::Error if !is_authoritative => {
+            Ok(Decision::Declined)
+        }
+        AuthnStatus::Denied => {
             let (user, uri) = (user(), uri(request));
             let text =
                 format!("user {user}: authentication failure for \"{uri}\": Password Mismatch");
             Err(unauthorized(request, 1617, text))
         }
-        Verdict::UserNotFound => {
+        AuthnStatus::UserNotFound => {
             let text = format!("user {} not found: {}", user(), uri(request));
             Err(unauthorized(request, 1618, text))
         }
         // The provider has said why.
-        Verdict::Error => Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", "").into()),
+        AuthnStatus::Error => {
+            Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", "").into())
+        }
     }
 }
 
@@ -187,13 +191,13 @@ fn credentials(request: &mut RequestContext<'_>) -> Result<(Vec<u8>, Vec<u8>), S
 }
 
 /// Ask one provider after the other until one knows the user.
-fn ask<'l>(request: &'l RequestContext<'_>, proof: Proof) -> Waiting<'l, Verdict> {
+fn ask<'l>(request: &'l RequestContext<'_>, proof: Proof) -> Waiting<'l, AuthnStatus> {
     let providers = SETTINGS.of(&request.settings).providers.as_ref();
     let default_file = authn_file::SETTINGS.of(&request.settings).user_file();
     if providers.is_none() && !has_file(request) {
         let text = "No Authn provider configured";
         request.log_recurring(Level::Error, "auth_basic", Some(1616), text);
-        return NowOrLater::Now(Ok(Verdict::Error));
+        return NowOrLater::Now(Ok(AuthnStatus::Error));
     }
     let user = request.authentication.user.as_deref().unwrap_or_default();
     let default = providers.is_none().then_some(None);
@@ -211,12 +215,12 @@ fn ask<'l>(request: &'l RequestContext<'_>, proof: Proof) -> Waiting<'l, Verdict
         };
         verdict.map(|verdict| {
             Ok(match verdict? {
-                Verdict::UserNotFound => ControlFlow::Continue(()),
+                AuthnStatus::UserNotFound => ControlFlow::Continue(()),
                 known => ControlFlow::Break(known),
             })
         })
     });
-    verdict.map(|verdict| Ok(verdict?.unwrap_or(Verdict::UserNotFound)))
+    verdict.map(|verdict| Ok(verdict?.unwrap_or(AuthnStatus::UserNotFound)))
 }
 
 /// Whether the provider is there that is asked where none is named.

@@ -2,7 +2,7 @@
 //! they have changed, and taken apart by the rules of `ap_cfg_getline` and `ap_getword`
 //! (server/util.c). What the words mean is the business of the modules that ask.
 
-use runtime::file::{self, Errno, Kind, Links, Purpose, Status};
+use runtime::file::{self, Errno, FileAttributes, FileType, Links, OpenPurpose};
 use server::question;
 use server::request_context::RequestContext;
 use server::thread_state::ThreadKey;
@@ -22,12 +22,12 @@ pub(crate) static TEXTS: ThreadKey<Texts> = ThreadKey::new();
 /// Files of one serving thread.
 #[derive(Default)]
 pub(crate) struct Texts {
-    known: RefCell<HashMap<PathBuf, Known>>,
+    known: RefCell<HashMap<PathBuf, CachedFile>>,
 }
 
 /// A file as it was when it was read.
-struct Known {
-    status: Status,
+struct CachedFile {
+    status: FileAttributes,
     text: Rc<[u8]>,
 }
 
@@ -38,7 +38,7 @@ const FILES_MAX: usize = 64;
 const KEPT_BYTES_MAX: u64 = 256 * 1024;
 
 /// A file that can be read line by line.
-pub(crate) enum Text {
+pub(crate) enum AuthText {
     Kept(Rc<[u8]>),
     Long(File),
 }
@@ -48,22 +48,23 @@ impl Texts {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub(crate) fn open(&self, path: &Path) -> Result<Text, Errno> {
+    pub(crate) fn open(&self, path: &Path) -> Result<AuthText, Errno> {
         let bytes = path.as_os_str().as_bytes();
-        let opened = file::open_beneath(file::CURRENT_FOLDER, bytes, Links::Follow, Purpose::Read);
+        let opened =
+            file::open_beneath(file::CURRENT_FOLDER, bytes, Links::Follow, OpenPurpose::Read);
         let opened = opened?;
         let status = file::status(&opened)?;
-        if status.kind != Kind::File {
+        if status.kind != FileType::File {
             // A folder, or something that may never end (ap_pcfg_openfile).
             return Err(Errno::BADF);
         }
-        let is_current = |known: &&Known| known.status == status;
+        let is_current = |known: &&CachedFile| known.status == status;
         if let Some(known) = self.known.borrow().get(path).filter(is_current) {
-            return Ok(Text::Kept(known.text.clone()));
+            return Ok(AuthText::Kept(known.text.clone()));
         }
         let opened = File::from(opened);
         if status.size > KEPT_BYTES_MAX {
-            return Ok(Text::Long(opened));
+            return Ok(AuthText::Long(opened));
         }
         let mut text = Vec::new();
         let read = opened.take(KEPT_BYTES_MAX).read_to_end(&mut text);
@@ -73,12 +74,12 @@ impl Texts {
         if known.len() >= FILES_MAX {
             known.clear();
         }
-        known.insert(path.to_owned(), Known { status, text: text.clone() });
-        Ok(Text::Kept(text))
+        known.insert(path.to_owned(), CachedFile { status, text: text.clone() });
+        Ok(AuthText::Kept(text))
     }
 }
 
-impl Text {
+impl AuthText {
     /// Let `search` read the lines, on another thread if there are many. `about` is what is looked
     /// for, and where.
     ///

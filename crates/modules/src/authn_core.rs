@@ -4,7 +4,7 @@ use crate::{auth_basic, authn_file};
 use config::{Args, Call, Directive, Error, Scope, SectionArgs};
 use logging::level::Level;
 use message::{Method, Status};
-use server::expression::{Mode, Text};
+use server::expression::{ExpressionText, Mode};
 use server::failure::Failure;
 use server::module::{Hooks, Module};
 use server::phase::{Decision, Hook, Stop};
@@ -57,8 +57,8 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    auth_type: Option<Text>,
-    auth_name: Option<Text>,
+    auth_type: Option<ExpressionText>,
+    auth_name: Option<ExpressionText>,
 }
 
 impl Merge for Settings {
@@ -101,7 +101,12 @@ pub(crate) fn auth_name(request: &RequestContext<'_>) -> Option<Vec<u8>> {
     Some(escaped)
 }
 
-fn value(request: &RequestContext<'_>, text: &Text, id: u32, name: &str) -> Option<Vec<u8>> {
+fn value(
+    request: &RequestContext<'_>,
+    text: &ExpressionText,
+    id: u32,
+    name: &str,
+) -> Option<Vec<u8>> {
     let error = match text.value(request, None) {
         Ok(value) => return Some(value),
         Err(error) => error,
@@ -122,9 +127,9 @@ pub(crate) fn identify(request: &mut RequestContext<'_>) -> Result<Decision, Sto
 }
 
 /// Compile the expression of a line.
-pub(crate) fn expression(builder: &Builder, call: &Call<'_>) -> Result<Text, Error> {
+pub(crate) fn expression(builder: &Builder, call: &Call<'_>) -> Result<ExpressionText, Error> {
     let text = call.arg(0);
-    Text::parse(text, mode(builder)).map_err(|error| {
+    ExpressionText::parse(text, mode(builder)).map_err(|error| {
         let text = format!("Cannot parse expression '{text}' in {}: {error}", call.name);
         Error::argument(0, text)
     })
@@ -170,7 +175,7 @@ fn begin_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 /// A word of the opening line.
 pub(crate) fn word(call: &Call<'_>, nth: usize) -> String {
-    let mut words = config::lexer::Words::new(call.raw);
+    let mut words = config::lexer::LineWords::new(call.raw);
     words.nth(nth).map(|word| word.text).unwrap_or_default()
 }
 
@@ -183,7 +188,7 @@ fn end_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     // What is set here goes before what holds where the alias is used, and an alias of an alias
     // adds to that.
     let file = authn_file::SETTINGS.of(&settings).user_file().cloned();
-    let own = auth_basic::Provider { user_file: file.or(provider.user_file.clone()) };
+    let own = auth_basic::AuthnProvider { user_file: file.or(provider.user_file.clone()) };
     auth_basic::ALIASES.change(&mut builder.server.modules).0.push((alias, Arc::new(own)));
     Ok(())
 }

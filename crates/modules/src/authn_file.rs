@@ -4,7 +4,7 @@ use crate::auth_text;
 use config::{Args, Call, Directive, Error, Scope};
 use logging::level::Level;
 use server::module::{Hooks, Module};
-use server::question::{self, Answer, Question};
+use server::question::{self, HelperAnswer, Question};
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings::{DirectoryKey, either};
@@ -58,7 +58,7 @@ fn auth_user_file(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 /// What a provider says about a user (httpd's authn_status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum AuthnStatus {
     Granted,
     Denied,
     UserNotFound,
@@ -75,15 +75,15 @@ pub(crate) fn check_password<'l>(
     file: Option<&Path>,
     user: &'l [u8],
     password: Vec<u8>,
-) -> Waiting<'l, Verdict> {
+) -> Waiting<'l, AuthnStatus> {
     let ids = Ids { unset: 1619, unreadable: 1620 };
     let asked = user.to_vec();
     let about = ("user", user);
     let entry = entry(request, file, &ids, &about, move |line| of_user(line, &asked));
     entry.and_then(move |entry| match entry {
         Ok(Some(hash)) => check_hash(request, user, password, hash),
-        Ok(None) => NowOrLater::Now(Ok(Verdict::UserNotFound)),
-        Err(Unreadable) => NowOrLater::Now(Ok(Verdict::Error)),
+        Ok(None) => NowOrLater::Now(Ok(AuthnStatus::UserNotFound)),
+        Err(Unreadable) => NowOrLater::Now(Ok(AuthnStatus::Error)),
     })
 }
 
@@ -93,18 +93,18 @@ fn check_hash<'l>(
     user: &'l [u8],
     password: Vec<u8>,
     hash: Vec<u8>,
-) -> Waiting<'l, Verdict> {
+) -> Waiting<'l, AuthnStatus> {
     let question = Question::Password { hash, password };
     question::ask(request, question).map(move |answer| {
         let text = match answer? {
-            Answer::Fits(Ok(true)) => return Ok(Verdict::Granted),
-            Answer::Fits(Err(unusable)) => unusable.to_string(),
-            _ => return Ok(Verdict::Denied),
+            HelperAnswer::Fits(Ok(true)) => return Ok(AuthnStatus::Granted),
+            HelperAnswer::Fits(Err(unusable)) => unusable.to_string(),
+            _ => return Ok(AuthnStatus::Denied),
         };
         // httpd's crypt(3) says nothing but no; the administrator should know why.
         let text = format!("user {}: {text}", String::from_utf8_lossy(user));
         request.log(Level::Warn, "authn_file", None, &text);
-        Ok(Verdict::Denied)
+        Ok(AuthnStatus::Denied)
     })
 }
 
@@ -115,16 +115,16 @@ pub(crate) fn check_digest<'l>(
     user: &[u8],
     realm: &[u8],
     digest: Vec<u8>,
-) -> Waiting<'l, Verdict> {
+) -> Waiting<'l, AuthnStatus> {
     let ids = Ids { unset: 1621, unreadable: 1622 };
     let asked = (user.to_vec(), realm.to_vec());
     let look = move |line: &[u8]| of_realm(line, &asked.0, &asked.1);
     entry(request, file, &ids, &("realm", user, realm), look).map(move |entry| {
         Ok(match entry? {
-            Ok(Some(known)) if known == digest => Verdict::Granted,
-            Ok(Some(_)) => Verdict::Denied,
-            Ok(None) => Verdict::UserNotFound,
-            Err(Unreadable) => Verdict::Error,
+            Ok(Some(known)) if known == digest => AuthnStatus::Granted,
+            Ok(Some(_)) => AuthnStatus::Denied,
+            Ok(None) => AuthnStatus::UserNotFound,
+            Err(Unreadable) => AuthnStatus::Error,
         })
     })
 }

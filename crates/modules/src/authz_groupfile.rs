@@ -1,11 +1,11 @@
 //! authz_groupfile: who may see what by groups of users, which stand in a text file
 //! (mod_authz_groupfile).
 
-use crate::authz_core::{Verdict, words};
+use crate::authz_core::{AuthzStatus, words};
 use crate::{auth_text, authz_owner};
 use config::{Args, Call, Directive, Error, Scope};
 use logging::level::Level;
-use server::expression::Text;
+use server::expression::ExpressionText;
 use server::module::{Hooks, Module};
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
@@ -64,23 +64,23 @@ const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(crate) fn check_group<'l>(
     request: &'l RequestContext<'_>,
     file: Option<&'l Arc<PathBuf>>,
-    text: &'l Text,
-) -> Waiting<'l, Verdict> {
+    text: &'l ExpressionText,
+) -> Waiting<'l, AuthzStatus> {
     let Some(user) = &request.authentication.user else {
-        return NowOrLater::Now(Ok(Verdict::DeniedNoUser));
+        return NowOrLater::Now(Ok(AuthzStatus::DeniedNoUser));
     };
     let ids = Ids { unset: 1664, unreadable: 1665, unknown: (1666, Level::Info) };
     groups_of(request, file, user, ids).map(|groups| {
-        let Some(groups) = groups? else { return Ok(Verdict::Denied) };
+        let Some(groups) = groups? else { return Ok(AuthzStatus::Denied) };
         let what = "authz_groupfile authorize: require group";
         let Some(wanted) = words(request, text, "authz_groupfile", 2592, what) else {
-            return Ok(Verdict::Denied);
+            return Ok(AuthzStatus::Denied);
         };
         if wanted.iter().any(|wanted| has(&groups, wanted)) {
-            return Ok(Verdict::Granted);
+            return Ok(AuthzStatus::Granted);
         }
         say_denied(request, user, 1667, "group(s)");
-        Ok(Verdict::Denied)
+        Ok(AuthzStatus::Denied)
     })
 }
 
@@ -88,19 +88,19 @@ pub(crate) fn check_group<'l>(
 pub(crate) fn check_file_group<'l>(
     request: &'l RequestContext<'_>,
     file: Option<&'l Arc<PathBuf>>,
-) -> Waiting<'l, Verdict> {
+) -> Waiting<'l, AuthzStatus> {
     let Some(user) = &request.authentication.user else {
-        return NowOrLater::Now(Ok(Verdict::DeniedNoUser));
+        return NowOrLater::Now(Ok(AuthzStatus::DeniedNoUser));
     };
     let ids = Ids { unset: 1668, unreadable: 1669, unknown: (1670, Level::Error) };
     groups_of(request, file, user, ids).map(|groups| {
-        let Some(groups) = groups? else { return Ok(Verdict::Denied) };
+        let Some(groups) = groups? else { return Ok(AuthzStatus::Denied) };
         match authz_owner::file_group(request) {
-            Some(group) if has(&groups, group.as_bytes()) => return Ok(Verdict::Granted),
+            Some(group) if has(&groups, group.as_bytes()) => return Ok(AuthzStatus::Granted),
             Some(_) => say_denied(request, user, 1671, "file group"),
             None => {}
         }
-        Ok(Verdict::Denied)
+        Ok(AuthzStatus::Denied)
     })
 }
 

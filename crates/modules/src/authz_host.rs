@@ -1,14 +1,14 @@
 //! authz_host: who may see what by address and by host name (mod_authz_host).
 
 use crate::auth_text;
-use crate::authz_core::{Verdict, words};
-use config::lexer::Words;
+use crate::authz_core::{AuthzStatus, words};
+use config::lexer::LineWords;
 use expr::Subnet;
 use logging::level::Level;
-use server::expression::Text;
+use server::expression::ExpressionText;
 use server::module::{Hooks, Module};
-use server::names::End;
-use server::question::{self, Answer, Question};
+use server::names::NamedEnd;
+use server::question::{self, HelperAnswer, Question};
 use server::request_context::RequestContext;
 use server::waiting::{self, NowOrLater, Waiting};
 use std::net::IpAddr;
@@ -60,7 +60,7 @@ pub(crate) fn network(text: &str) -> Result<Subnet, BadNetwork> {
 /// The arguments of `Require ip`.
 pub(crate) fn networks(text: &str) -> Result<Vec<Subnet>, String> {
     let mut networks = Vec::new();
-    for word in Words::new(text).take_while(|word| !word.text.is_empty()) {
+    for word in LineWords::new(text).take_while(|word| !word.text.is_empty()) {
         networks.push(network(&word.text).map_err(|bad| {
             let text = format!("ip address '{}' appears to be invalid", word.text);
             match bad {
@@ -91,9 +91,9 @@ pub(crate) fn is_local(request: &RequestContext<'_>) -> bool {
 pub(crate) fn client_name<'l>(request: &'l RequestContext<'_>) -> Waiting<'l, Option<String>> {
     let question = Question::NameOf(request.client().to_canonical());
     question::ask(request, question).map(|answer| match answer? {
-        Answer::Name(name) => {
+        HelperAnswer::Name(name) => {
             if name.is_some() {
-                let client = End::Client(request.client());
+                let client = NamedEnd::Client(request.client());
                 request.received().names.keep(client, name.as_deref()); // for logs
             }
             Ok(name)
@@ -114,18 +114,18 @@ pub(crate) fn in_domain(domain: &[u8], name: &[u8]) -> bool {
 /// `Require host`
 pub(crate) fn check_host<'l>(
     request: &'l RequestContext<'_>,
-    text: &'l Text,
+    text: &'l ExpressionText,
     written: &'l str,
-) -> Waiting<'l, Verdict> {
+) -> Waiting<'l, AuthzStatus> {
     client_name(request).map(move |name| Ok(check_name(request, text, written, name?)))
 }
 
 fn check_name(
     request: &RequestContext<'_>,
-    text: &Text,
+    text: &ExpressionText,
     written: &str,
     name: Option<String>,
-) -> Verdict {
+) -> AuthzStatus {
     let say = |level, id, text: &str| request.log(level, "authz_host", Some(id), text);
     let Some(name) = name else {
         let uri = String::from_utf8_lossy(&request.path);
@@ -134,7 +134,7 @@ fn check_name(
              name"
         );
         say(Level::Error, 1753, &text);
-        return Verdict::Denied;
+        return AuthzStatus::Denied;
     };
     let mut domains = match text.value(request, None) {
         Ok(domains) => domains,
@@ -143,7 +143,7 @@ fn check_name(
                 "authz_host authorize: require host: Can't evaluate require expression: {error}"
             );
             say(Level::Error, 2593, &text);
-            return Verdict::Denied;
+            return AuthzStatus::Denied;
         }
     };
     if let Some(comment) = domains.iter().position(|byte| *byte == b'#') {
@@ -152,24 +152,24 @@ fn check_name(
             let what = "authz_host authorize: dubious empty";
             let text = format!("{what} 'Require host {shown}' with only comment");
             say(Level::Error, 10120, &text);
-            return Verdict::Denied;
+            return AuthzStatus::Denied;
         }
         let text = format!("authz_host authorize: ignoring comment in 'Require host {shown}'");
         say(Level::Warn, 10121, &text);
         domains.truncate(comment);
     }
     let mut domains = auth_text::words(&domains);
-    Verdict::granted(domains.any(|domain| in_domain(&domain, name.as_bytes())))
+    AuthzStatus::granted(domains.any(|domain| in_domain(&domain, name.as_bytes())))
 }
 
 /// `Require forward-dns`
 pub(crate) fn check_forward_dns<'l>(
     request: &'l RequestContext<'_>,
-    text: &Text,
-) -> Waiting<'l, Verdict> {
+    text: &ExpressionText,
+) -> Waiting<'l, AuthzStatus> {
     let what = "authz_host authorize: require forward-dns";
     let Some(names) = words(request, text, "authz_host", 3354, what) else {
-        return NowOrLater::Now(Ok(Verdict::Denied));
+        return NowOrLater::Now(Ok(AuthzStatus::Denied));
     };
     // What follows a `#` is a comment.
     let is_whole = |word: &Vec<u8>| !word.contains(&b'#');
@@ -188,13 +188,18 @@ pub(crate) fn check_forward_dns<'l>(
             })
         })
     });
-    granted.map(|granted| Ok(Verdict::granted(granted?.is_some())))
+    granted.map(|granted| Ok(AuthzStatus::granted(granted?.is_some())))
 }
 
 /// Whether a client has one of the addresses of a name.
-fn is_among(request: &RequestContext<'_>, client: IpAddr, name: &str, answer: Answer) -> bool {
+fn is_among(
+    request: &RequestContext<'_>,
+    client: IpAddr,
+    name: &str,
+    answer: HelperAnswer,
+) -> bool {
     let addresses = match answer {
-        Answer::Addresses(addresses) => addresses,
+        HelperAnswer::Addresses(addresses) => addresses,
         _ => Vec::new(),
     };
     if addresses.is_empty() {

@@ -1,6 +1,6 @@
 //! authz_owner: who may see what by who owns the file (mod_authz_owner).
 
-use crate::authz_core::Verdict;
+use crate::authz_core::AuthzStatus;
 use logging::level::Level;
 use runtime::process;
 use server::module::{Hooks, Module};
@@ -11,8 +11,8 @@ pub(crate) static MODULE: Module =
     Module::new("authz_owner_module", "mod_authz_owner.c", &[], Hooks::NONE);
 
 /// `Require file-owner`
-pub(crate) fn check(request: &RequestContext<'_>) -> Verdict {
-    let Some(user) = &request.authentication.user else { return Verdict::DeniedNoUser };
+pub(crate) fn check(request: &RequestContext<'_>) -> AuthzStatus {
+    let Some(user) = &request.authentication.user else { return AuthzStatus::DeniedNoUser };
     let Some(status) = request.mapping.status else {
         return deny(request, 1634, &format!("could not stat file {}", request.display_path()));
     };
@@ -23,7 +23,7 @@ pub(crate) fn check(request: &RequestContext<'_>) -> Verdict {
         let reason = format!("file owner {} does not match.", owner.name);
         return deny(request, 1637, &reason);
     }
-    Verdict::Granted
+    AuthzStatus::Granted
 }
 
 /// The name of the file's group, for `Require file-group`; `None`, told to the log, if it has
@@ -43,7 +43,7 @@ pub(crate) fn file_group(request: &RequestContext<'_>) -> Option<String> {
     name
 }
 
-fn deny(request: &RequestContext<'_>, id: u32, reason: &str) -> Verdict {
+fn deny(request: &RequestContext<'_>, id: u32, reason: &str) -> AuthzStatus {
     let user = request.authentication.user.as_deref().unwrap_or_default();
     let text = format!(
         "Authorization of user {} to access {} failed, reason: {reason}",
@@ -51,5 +51,5 @@ fn deny(request: &RequestContext<'_>, id: u32, reason: &str) -> Verdict {
         String::from_utf8_lossy(&request.path)
     );
     request.log(Level::Error, "authz_owner", Some(id), &text);
-    Verdict::Denied
+    AuthzStatus::Denied
 }

@@ -1,8 +1,8 @@
 //! authz_user: who may see what by the name of the user (mod_authz_user).
 
-use crate::authz_core::{Verdict, words};
+use crate::authz_core::{AuthzStatus, words};
 use logging::level::Level;
-use server::expression::Text;
+use server::expression::ExpressionText;
 use server::module::{Hooks, Module};
 use server::request_context::RequestContext;
 
@@ -11,14 +11,14 @@ pub(crate) static MODULE: Module =
     Module::new("authz_user_module", "mod_authz_user.c", &[], Hooks::NONE);
 
 /// `Require user`
-pub(crate) fn check(request: &RequestContext<'_>, text: &Text) -> Verdict {
-    let Some(user) = &request.authentication.user else { return Verdict::DeniedNoUser };
+pub(crate) fn check(request: &RequestContext<'_>, text: &ExpressionText) -> AuthzStatus {
+    let Some(user) = &request.authentication.user else { return AuthzStatus::DeniedNoUser };
     let what = "authz_user authorize: require user";
     let Some(names) = words(request, text, "authz_user", 2594, what) else {
-        return Verdict::Denied;
+        return AuthzStatus::Denied;
     };
     if names.contains(user) {
-        return Verdict::Granted;
+        return AuthzStatus::Granted;
     }
     let text = format!(
         "access to {} failed, reason: user '{}' does not meet 'require'ments for user to be \
@@ -27,5 +27,5 @@ pub(crate) fn check(request: &RequestContext<'_>, text: &Text) -> Verdict {
         String::from_utf8_lossy(user)
     );
     request.log(Level::Debug, "authz_user", Some(1663), &text);
-    Verdict::Denied
+    AuthzStatus::Denied
 }

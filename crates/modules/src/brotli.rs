@@ -29,7 +29,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 /// Settings of a server. As in httpd those of a virtual host that has any replace all of the main
 /// server's (the module has no merge function).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Server {
+pub(crate) struct HostSettings {
     pub(crate) alter_etag: AlterEtag,
     notes: NoteNames,
     quality: i32,
@@ -38,7 +38,7 @@ pub(crate) struct Server {
     block_bits: i32,
 }
 
-impl Default for Server {
+impl Default for HostSettings {
     /// Chosen by mod_brotli so that time and memory are those of mod_deflate.
     fn default() -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Default for Server {
     }
 }
 
-fn server(builder: &mut Builder) -> &mut Server {
+fn server(builder: &mut Builder) -> &mut HostSettings {
     filter::SETTINGS.change(builder.settings()).brotli.get_or_insert_default()
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Brotli {
 }
 
 impl Brotli {
-    pub(crate) fn new(server: &Server) -> Self {
+    pub(crate) fn new(server: &HostSettings) -> Self {
         let params = BrotliEncoderParams {
             quality: server.quality,
             lgwin: server.window_bits,

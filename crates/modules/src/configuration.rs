@@ -8,8 +8,8 @@ mod told;
 
 use crate::MODULES;
 use crate::serve::command_line;
-use config::index::Found;
-use config::{Diagnostic, Expanded, Included, Index, Severity, Start, World};
+use config::index::FoundRow;
+use config::{Diagnostic, DirectiveIndex, Expanded, Included, Severity, StartFacts, World};
 use logging::level::Level;
 use runtime::hostname::{self, LocalName};
 use runtime::process;
@@ -73,7 +73,7 @@ impl Httpd {
 
 /// Why a configuration cannot be used.
 #[derive(Debug)]
-pub struct Refused {
+pub struct RefusedConfiguration {
     /// Every mistake, for standard error.
     pub text: String,
     /// The MPM that was loaded, if the reading came so far.
@@ -84,7 +84,7 @@ pub struct Refused {
 
 /// What the dumps show.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct DumpFacts {
     /// Symbols of the modules, the static ones first, then in the order of `LoadModule`.
     pub modules: Vec<(&'static str, bool)>,
     /// Files that were included.
@@ -118,9 +118,9 @@ pub struct Facts {
 pub struct Configured {
     builder: Builder,
     /// The directives of the modules that are loaded.
-    index: Arc<Index<Builder>>,
+    index: Arc<DirectiveIndex<Builder>>,
     /// What the dumps show.
-    pub facts: Facts,
+    pub facts: DumpFacts,
     /// Warnings, for standard error.
     pub text: String,
     /// What has no effect here, in a line behind them; may be empty.
@@ -132,7 +132,7 @@ impl Configured {
     ///
     /// # Errors
     /// Every mistake.
-    pub fn read(httpd: &Httpd) -> Result<Self, Refused> {
+    pub fn read(httpd: &Httpd) -> Result<Self, RefusedConfiguration> {
         let (expanded, kind) = expanded(httpd)?;
         let index = MODULES.index_of(&expanded.loaded, &expanded.missing);
         let mut builder = Builder::default();
@@ -159,14 +159,14 @@ impl Configured {
             let text = "no MPM is loaded: event is used".into();
             said.push(Diagnostic { severity, ..Diagnostic::whole(text) });
         }
-        let mut checks = check::Checks::default();
+        let mut checks = check::CheckedFolders::default();
         let checked = check::Checked::of(&expanded.nodes);
         said.extend(check::names(&builder, httpd));
         let mut later = check::by_modules(&builder);
         later.extend(checks.log_folders(&builder, &expanded.nodes, &checked));
         let text = told::loaded_lines(httpd, &expanded) + &all_said(httpd, &builder, &said, &later);
         if said.iter().chain(&later).any(is_error) {
-            return Err(Refused { text, mpm, included: expanded.included });
+            return Err(RefusedConfiguration { text, mpm, included: expanded.included });
         }
         let summary = match httpd.shows_warnings() {
             true => summary::line(&builder, &expanded, &said),
@@ -183,7 +183,7 @@ impl Configured {
     ///
     /// # Errors
     /// Every mistake so far.
-    pub fn mpm_of(httpd: &Httpd) -> Result<(Option<&'static str>, String), Refused> {
+    pub fn mpm_of(httpd: &Httpd) -> Result<(Option<&'static str>, String), RefusedConfiguration> {
         let (expanded, kind) = expanded(httpd)?;
         let mpm = (!expanded.mpms.is_empty()).then(|| kind.name());
         let mut said = expanded.diagnostics.clone();
@@ -191,7 +191,7 @@ impl Configured {
         config::diagnostic::settle(&mut said, |_| false, false);
         let text = told::loaded_lines(httpd, &expanded) + &told::render(httpd, &said);
         match said.iter().any(is_error) {
-            true => Err(Refused { text, mpm, included: Vec::new() }),
+            true => Err(RefusedConfiguration { text, mpm, included: Vec::new() }),
             false => Ok((mpm, text)),
         }
     }
@@ -276,18 +276,18 @@ impl World for Surroundings<'_> {
     }
 }
 
-fn expand(trees: Vec<config::Tree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expanded {
+fn expand(trees: Vec<config::ConfigTree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expanded {
     let names = MODULES.modular_names();
     // Modules are only ever added: their number says whether the index still holds.
-    let index: RefCell<Option<(usize, Index<Builder>)>> = RefCell::default();
+    let index: RefCell<Option<(usize, DirectiveIndex<Builder>)>> = RefCell::default();
     let has_directive = |name: &str, loaded: &[&'static str]| {
         let mut known = index.borrow_mut();
         let current = known.take().filter(|known| known.0 == loaded.len());
         let made = || (loaded.len(), MODULES.index_of(loaded, &[]));
         let (_, index) = known.insert(current.unwrap_or_else(made));
-        matches!(index.find(name), Found::Row(_))
+        matches!(index.find(name), FoundRow::Row(_))
     };
-    let start = Start {
+    let start = StartFacts {
         defines: httpd.defines.iter().map(|name| (name.clone(), None)).collect(),
         modules: &names,
         is_modular: true,
@@ -305,11 +305,15 @@ fn expand(trees: Vec<config::Tree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expa
 }
 
 /// The lines before the file, of it and after it, without all that acts while they are read.
-fn expanded(httpd: &Httpd) -> Result<(Expanded, MpmKind), Refused> {
+fn expanded(httpd: &Httpd) -> Result<(Expanded, MpmKind), RefusedConfiguration> {
     let file = httpd.file.to_string_lossy();
     let text = world::read_file(&file).map_err(|error| {
         let reason = world::cannot_open(&file, &error);
-        Refused { text: format!("{}: {reason}\n", httpd.program), mpm: None, included: Vec::new() }
+        RefusedConfiguration {
+            text: format!("{}: {reason}\n", httpd.program),
+            mpm: None,
+            included: Vec::new(),
+        }
     })?;
     Ok(expand_for_mpm(httpd, || {
         let before = command_line(&httpd.before);
@@ -319,7 +323,10 @@ fn expanded(httpd: &Httpd) -> Result<(Expanded, MpmKind), Refused> {
 }
 
 /// Expand for the MPM that runs: the one that was loaded last.
-fn expand_for_mpm(httpd: &Httpd, trees: impl Fn() -> Vec<config::Tree>) -> (Expanded, MpmKind) {
+fn expand_for_mpm(
+    httpd: &Httpd,
+    trees: impl Fn() -> Vec<config::ConfigTree>,
+) -> (Expanded, MpmKind) {
     let expanded = expand(trees(), httpd, None);
     let last = expanded.mpms.last().and_then(|symbol| MpmKind::of_symbol(symbol));
     let kind = last.unwrap_or_default();
@@ -371,13 +378,13 @@ fn main_name(builder: &Builder) -> String {
     named.unwrap_or_else(|| hostname::local_name().text())
 }
 
-fn facts(expanded: Expanded, builder: &Builder) -> Facts {
+fn facts(expanded: Expanded, builder: &Builder) -> DumpFacts {
     let is_static = |symbol: &str| STATIC_MODULES.iter().any(|row| row.0 == symbol);
     let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "#-1".into());
     let root = &builder.server.root;
     let user = name(&builder.server.user);
     let group = name(&builder.server.group);
-    Facts {
+    DumpFacts {
         modules: expanded.loaded.iter().map(|symbol| (*symbol, is_static(symbol))).collect(),
         included: expanded.included,
         defines: expanded.defines,

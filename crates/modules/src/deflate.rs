@@ -31,7 +31,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 /// Settings of a server. As in httpd those of a virtual host that has any replace all of the main
 /// server's (the module has no merge function).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Server {
+pub(crate) struct HostSettings {
     pub(crate) alter_etag: AlterEtag,
     pub(crate) notes: NoteNames,
     level: Option<u32>,
@@ -39,7 +39,7 @@ pub(crate) struct Server {
     buffer_bytes: usize,
 }
 
-impl Default for Server {
+impl Default for HostSettings {
     fn default() -> Self {
         Self {
             alter_etag: AlterEtag::AddSuffix,
@@ -81,7 +81,7 @@ impl Default for Inflation {
     }
 }
 
-fn server(builder: &mut Builder) -> &mut Server {
+fn server(builder: &mut Builder) -> &mut HostSettings {
     filter::SETTINGS.change(builder.settings()).deflate.get_or_insert_default()
 }
 
@@ -203,7 +203,7 @@ pub(crate) struct Gzip {
 
 impl Gzip {
     /// `None` when the library takes no window of that size: then nothing is compressed.
-    pub(crate) fn new(server: &Server) -> Option<Self> {
+    pub(crate) fn new(server: &HostSettings) -> Option<Self> {
         let level = server.level.map_or_else(Compression::default, Compression::new);
         let raw = (server.window_bits >= WINDOW_BITS_LEAST)
             .then(|| Compress::new_with_window_bits(level, false, server.window_bits))?;
@@ -289,7 +289,7 @@ enum Stage {
 const HEADER_BYTES_MAX: usize = 128 * 1024;
 
 impl Gunzip {
-    pub(crate) fn new(server: &Server, limits: Inflation) -> Self {
+    pub(crate) fn new(server: &HostSettings, limits: Inflation) -> Self {
         Self {
             raw: Decompress::new(false),
             crc: Crc::new(),

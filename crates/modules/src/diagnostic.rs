@@ -12,7 +12,7 @@
 pub(crate) mod load;
 mod upgrade;
 
-use load::Load;
+use load::DiagnosticLoad;
 use message::Status;
 use server::failure::Failure;
 use server::handler::{self, Handler};
@@ -20,7 +20,7 @@ use server::phase::Stop;
 use server::received_request::ReceivedRequest;
 use server::request_body::RequestBody;
 use server::request_context::RequestContext;
-use server::response::{Body, Response, Source};
+use server::response::{Body, BodySource, Response};
 use server::waiting::{NowOrLater, Waiting};
 use std::io;
 use std::pin::Pin;
@@ -40,10 +40,10 @@ const PIECE_BYTES: u64 = 1024;
 /// Resolve hook.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     Ok(match handler::configured(request)?.as_deref() {
-        Some(NAME) => Some(Rc::new(Diagnostic)),
-        Some("trivet-wait") => Some(Rc::new(Load::Wait)),
-        Some("trivet-cpu") => Some(Rc::new(Load::Cpu)),
-        Some("trivet-memory") => Some(Rc::new(Load::Memory)),
+        Some(NAME) => Some(Rc::new(DiagnosticHandler)),
+        Some("trivet-wait") => Some(Rc::new(DiagnosticLoad::Wait)),
+        Some("trivet-cpu") => Some(Rc::new(DiagnosticLoad::Cpu)),
+        Some("trivet-memory") => Some(Rc::new(DiagnosticLoad::Memory)),
         _ => None,
     })
 }
@@ -52,9 +52,9 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
 const NAME: &str = "trivet-diagnostic";
 
 /// Carries out what the query asks for.
-struct Diagnostic;
+struct DiagnosticHandler;
 
-impl Handler for Diagnostic {
+impl Handler for DiagnosticHandler {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -118,7 +118,7 @@ struct Echo {
     rest: Rc<RequestBody>,
 }
 
-impl Source for Echo {
+impl BodySource for Echo {
     fn poll_next(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Ok(Some(first)));
@@ -153,7 +153,7 @@ struct Letters {
     fails: bool,
 }
 
-impl Source for Letters {
+impl BodySource for Letters {
     fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         if self.left == 0 {
             return Poll::Ready(if self.fails {

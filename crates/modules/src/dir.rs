@@ -4,7 +4,7 @@
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
-use runtime::file::{Errno, Kind};
+use runtime::file::{Errno, FileType};
 use server::failure::Failure;
 use server::handler;
 use server::module::{Hooks, Module};
@@ -209,7 +209,7 @@ fn is_answer(found: &RequestContext<'_>) -> bool {
 fn wants_fallback(request: &RequestContext<'_>) -> Result<bool, Stop> {
     let Some(url) = SETTINGS.of(&request.settings).fallback() else { return Ok(false) };
     let is_there = match request.kind() {
-        Some(Kind::Directory) => !request.path.ends_with(b"/"),
+        Some(FileType::Directory) => !request.path.ends_with(b"/"),
         Some(_) => true,
         None => !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR)),
     };

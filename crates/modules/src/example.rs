@@ -60,7 +60,7 @@ impl Settings {
 fn a_module_is_its_file_and_one_row() {
     use server::phase::Phases;
     use server::site::settings;
-    let index = config::Index::new(&[&MODULE.table], &[]);
+    let index = config::DirectiveIndex::new(&[&MODULE.table], &[]);
     let settings_of = |text: &str| {
         let mut builder = Builder::default();
         let tree = config::parse("t.conf", text.as_bytes(), 1);

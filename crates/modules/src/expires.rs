@@ -4,7 +4,7 @@
 //! second in which it was made and is made again in the next ([`RequestContext::mark_momentary`]).
 
 use config::directive::row;
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use server::failure::Failure;
 use server::fields;
@@ -38,14 +38,14 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     is_active: Option<bool>,
-    default: Option<Code>,
-    by_type: Vec<(String, Code)>,
+    default: Option<ExpiresCode>,
+    by_type: Vec<(String, ExpiresCode)>,
     has_wildcards: bool,
 }
 
 /// When something expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Code {
+struct ExpiresCode {
     base: Base,
     seconds: i32,
 }
@@ -60,7 +60,7 @@ impl Merge for Settings {
     fn over(&self, outer: &Self) -> Self {
         let is_empty =
             self.is_active.is_none() && self.default.is_none() && self.by_type.is_empty();
-        let inner = |row: &&(String, Code)| self.exact(&row.0).is_none();
+        let inner = |row: &&(String, ExpiresCode)| self.exact(&row.0).is_none();
         Self {
             is_active: either(self.is_active.as_ref(), outer.is_active.as_ref()),
             default: self.default.or(outer.default),
@@ -78,13 +78,13 @@ impl Merge for Settings {
 }
 
 impl Settings {
-    fn exact(&self, media_type: &str) -> Option<Code> {
+    fn exact(&self, media_type: &str) -> Option<ExpiresCode> {
         let row = self.by_type.iter().find(|row| row.0.eq_ignore_ascii_case(media_type));
         row.map(|row| row.1)
     }
 
     /// The code for a media type, which may have parameters.
-    fn code(&self, content_type: Option<&str>) -> Option<Code> {
+    fn code(&self, content_type: Option<&str>) -> Option<ExpiresCode> {
         let plain = content_type.map(|it| it.split(';').next().unwrap_or_default().trim_end());
         let wild = || {
             let (major, _) = content_type?.split_once('/').filter(|_| self.has_wildcards)?;
@@ -104,7 +104,7 @@ fn by_type(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let Some((_, minor)) = media_type.rsplit_once('/') else {
         return Err(Error::argument(0, "Invalid mimetype: should contain a slash"));
     };
-    let code = Code::parse(text).map_err(|said| {
+    let code = ExpiresCode::parse(text).map_err(|said| {
         Error::argument(1, format!("'ExpiresByType {media_type} {text}': {said}"))
     })?;
     let expires = SETTINGS.change(builder.settings());
@@ -118,7 +118,7 @@ fn by_type(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 fn default(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let text = call.arg(0);
-    let code = Code::parse(text)
+    let code = ExpiresCode::parse(text)
         .map_err(|said| Error::argument(0, format!("'ExpiresDefault {text}': {said}")))?;
     SETTINGS.change(builder.settings()).default = Some(code);
     Ok(())
@@ -135,7 +135,7 @@ const UNITS: &[(&str, i32)] = &[
     ("s", 1),
 ];
 
-impl Code {
+impl ExpiresCode {
     /// `A3600`, `M3600`, or words such as `access plus 1 month 2 days` (check_code).
     fn parse(text: &str) -> Result<Self, String> {
         for (letter, base) in [('A', Base::Access), ('M', Base::Modification)] {
@@ -143,7 +143,7 @@ impl Code {
                 return Ok(Self { base, seconds: leading_number(rest) });
             }
         }
-        let mut words = Words::new(text).map(|word| word.text).filter(|word| !word.is_empty());
+        let mut words = LineWords::new(text).map(|word| word.text).filter(|word| !word.is_empty());
         let mut next = || words.next().unwrap_or_default();
         let word = next();
         let base = match word.as_bytes().first().map(u8::to_ascii_lowercase) {
@@ -244,7 +244,7 @@ mod tests {
             ("access plus 100 years", Base::Access, (100_i64 * 365 * i64::from(day)) as i32),
         ];
         for (text, base, seconds) in rows {
-            assert_eq!(Code::parse(text), Ok(Code { base, seconds }), "{text}");
+            assert_eq!(ExpiresCode::parse(text), Ok(ExpiresCode { base, seconds }), "{text}");
         }
     }
 
@@ -258,13 +258,13 @@ mod tests {
             ("a p 1y", "bad expires code, missing <type>"),
             ("access plus 1 m", "bad expires code, unrecognised <type>'m'"),
         ] {
-            assert_eq!(Code::parse(text), Err(said.to_owned()), "{text}");
+            assert_eq!(ExpiresCode::parse(text), Err(said.to_owned()), "{text}");
         }
     }
 
     #[test]
     fn the_media_type_decides_then_its_kind_then_the_default() {
-        let code = |seconds| Code { base: Base::Access, seconds };
+        let code = |seconds| ExpiresCode { base: Base::Access, seconds };
         let settings = Settings {
             is_active: Some(true),
             default: Some(code(1)),

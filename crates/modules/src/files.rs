@@ -2,7 +2,7 @@
 
 use crate::{mime, php};
 use message::{Method, Status};
-use runtime::file::{Errno, Kind};
+use runtime::file::{Errno, FileType};
 use server::failure::Failure;
 use server::file_response::method_for_file;
 use server::handler::{self, Handler};
@@ -51,12 +51,12 @@ async fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handl
     let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
         .map_err(|errno| phase::open_failure(request, errno))?;
     match entry.status.kind {
-        Kind::File => {}
-        Kind::Directory => {
+        FileType::File => {}
+        FileType::Directory => {
             let text = format!("Attempt to serve directory: {}", request.display_path());
             return Err(Failure::new(Status::NOT_FOUND, "core", text).id(129).into());
         }
-        Kind::Link | Kind::Other => {
+        FileType::Link | FileType::Other => {
             let text =
                 format!("{} is neither a regular file nor a directory", request.display_path());
             return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
@@ -88,7 +88,7 @@ pub(crate) fn would_send(request: &RequestContext<'_>) -> bool {
 fn options(request: &RequestContext<'_>) -> Option<Rc<dyn Handler>> {
     let is_hidden = phase::is_regular(request) && !phase::is_file(request);
     let content_type = match &request.found {
-        Ok(entry) if entry.status.kind == Kind::Directory => {
+        Ok(entry) if entry.status.kind == FileType::Directory => {
             let chosen = request.negotiated.content_type.as_deref();
             let named = chosen.or_else(|| mime::SETTINGS.of(&request.settings).forced_type());
             Some(named.unwrap_or("httpd/unix-directory").to_owned())

@@ -2,7 +2,7 @@
 //! because Trivet lacks the directive or the module around it, is refused: with httpd the rule
 //! would be in force.
 
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{GuardRow, Guards, Line};
 
 /// The table.
@@ -48,7 +48,7 @@ const fn row(name: &'static str, shuts: fn(&Line, &[&Line]) -> bool) -> GuardRow
 
 /// The argument with this number, in lower case.
 fn word(line: &Line, nth: usize) -> String {
-    let word = Words::new(line.args()).nth(nth);
+    let word = LineWords::new(line.args()).nth(nth);
     word.map(|word| word.text.to_ascii_lowercase()).unwrap_or_default()
 }
 

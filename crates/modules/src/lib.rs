@@ -53,9 +53,9 @@ mod userdir;
 mod vhost_alias;
 mod watchdog;
 
-pub use configuration::{Configured, Facts, Httpd, Refused};
+pub use configuration::{Configured, DumpFacts, Httpd, RefusedConfiguration};
 pub use defaults::{Php, Serve};
-pub use serve::Report;
+pub use serve::ConfigurationReport;
 
 use gateway::{cgi, fastcgi, fcgid, proxy, proxy_fcgi, suexec};
 use server::Modules;

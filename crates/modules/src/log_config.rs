@@ -7,7 +7,7 @@ use logging::access::Format;
 use server::expression::{Expression, Mode};
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;
-use server::site::logs::{Condition, LogDraft};
+use server::site::logs::{LogCondition, LogDraft};
 use server::site::settings::ServerKey;
 use server::site::store::Merge;
 use std::collections::HashSet;
@@ -89,7 +89,7 @@ fn add(
     builder: &mut Builder,
     call: &Call<'_>,
     format: Option<String>,
-    condition: Option<Condition>,
+    condition: Option<LogCondition>,
     is_global: bool,
 ) {
     let path = call.arg(0);
@@ -101,7 +101,7 @@ fn add(
 }
 
 /// The third argument of `CustomLog` (mod_log_config.c, add_custom_log).
-fn condition(clause: &str, mode: Mode) -> Result<Condition, Error> {
+fn condition(clause: &str, mode: Mode) -> Result<LogCondition, Error> {
     let after = |prefix: &str| {
         let is_it = clause.get(..prefix.len()).is_some_and(|it| it.eq_ignore_ascii_case(prefix));
         is_it.then(|| &clause[prefix.len()..])
@@ -112,13 +112,13 @@ fn condition(clause: &str, mode: Mode) -> Result<Condition, Error> {
         let name = name.unwrap_or(variable).to_owned();
         return match name.is_empty() {
             true => Err(Error::argument(2, "missing environment variable name")),
-            false => Ok(Condition::Env { name, negated }),
+            false => Ok(LogCondition::Env { name, negated }),
         };
     }
     match after("expr=") {
         Some("") => Err(Error::argument(2, "missing condition")),
         Some(text) => Expression::parse(text, mode)
-            .map(Condition::Expression)
+            .map(LogCondition::Expression)
             .map_err(|text| Error::argument(2, text)),
         None => Err(Error::argument(2, "error in condition clause")),
     }

@@ -3,7 +3,7 @@
 
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope, args};
-use runtime::file::{self, Kind};
+use runtime::file::{self, FileType};
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;
 use server::{Count, MpmKind};
@@ -197,7 +197,7 @@ fn thread_stack_size(builder: &mut Builder, call: &Call<'_>) -> Done {
 fn core_dump_directory(builder: &mut Builder, call: &Call<'_>) -> Done {
     let path = builder.server_path(call.arg(0));
     let wrong = match file::facts(path.as_os_str().as_bytes(), true) {
-        Ok((Kind::Directory, ..)) => {
+        Ok((FileType::Directory, ..)) => {
             builder.server.mpm.core_dump_directory = Some(path);
             return Ok(());
         }

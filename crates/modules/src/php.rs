@@ -17,7 +17,7 @@ const EXTENSIONS: &[&str] =
 
 /// What a file name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Script {
+pub(crate) enum PhpScript {
     No,
     Yes,
     /// A script with something appended to its name.
@@ -46,8 +46,8 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         return Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into());
     }
     match classify(request.file_name()) {
-        Script::No => Ok(None),
-        Script::Yes => Err(Failure::new(
+        PhpScript::No => Ok(None),
+        PhpScript::Yes => Err(Failure::new(
             Status::SERVICE_UNAVAILABLE,
             "php",
             format!(
@@ -59,7 +59,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         )
         .at_error()
         .into()),
-        Script::Copy => Err(Failure::new(
+        PhpScript::Copy => Err(Failure::new(
             Status::FORBIDDEN,
             "php",
             format!(
@@ -74,9 +74,9 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
 
 /// Endings of a name that a browser shows as something else than PHP source: `x.php.jpg` is an
 /// image as long as nobody configures a handler for all files with `.php` somewhere inside.
-pub(crate) fn classify(name: &[u8]) -> Script {
+pub(crate) fn classify(name: &[u8]) -> PhpScript {
     let lower = name.to_ascii_lowercase();
-    let mut found = Script::No;
+    let mut found = PhpScript::No;
     let mut parts = lower.split(|byte| *byte == b'.').skip(1).peekable();
     while let Some(part) = parts.next() {
         let is_last = parts.peek().is_none();
@@ -85,15 +85,15 @@ pub(crate) fn classify(name: &[u8]) -> Script {
             continue;
         }
         if is_last && clean == part.len() {
-            return Script::Yes;
+            return PhpScript::Yes;
         }
-        found = Script::Copy;
+        found = PhpScript::Copy;
         // One honest extension may follow, and nothing behind it.
         let rest = parts.peek().copied().unwrap_or_default();
         if clean == part.len() && MEDIA.iter().any(|media| media.as_bytes() == rest) {
             parts.next();
             if parts.peek().is_none() {
-                return Script::No;
+                return PhpScript::No;
             }
             // Look at the media part's follower as well: `x.php.js.php` is a script.
         }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn scripts_and_their_copies_are_recognised_in_any_spelling() {
         for name in ["x.php", "X.PHP", "a.b.phtml", "x.phps", "x.php8", ".php", "x.php.js.php"] {
-            assert_eq!(classify(name.as_bytes()), Script::Yes, "{name}");
+            assert_eq!(classify(name.as_bytes()), PhpScript::Yes, "{name}");
         }
         for name in [
             "x.php~",
@@ -124,10 +124,10 @@ mod tests {
             "x.php\n",
             "a.php.swp",
         ] {
-            assert_eq!(classify(name.as_bytes()), Script::Copy, "{name}");
+            assert_eq!(classify(name.as_bytes()), PhpScript::Copy, "{name}");
         }
         for name in ["x.html", "php", "x.phpx", "x.php.jpg", "phpinfo.txt", "x.graph.p"] {
-            assert_eq!(classify(name.as_bytes()), Script::No, "{name}");
+            assert_eq!(classify(name.as_bytes()), PhpScript::No, "{name}");
         }
     }
 }

@@ -21,7 +21,7 @@ pub use prose::{Prose, prose};
 
 /// A page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct ManualPage {
     /// The name of its file.
     pub name: String,
     /// Its Markdown.
@@ -29,7 +29,7 @@ pub struct Page {
 }
 
 /// A directive, or a section, as the manual shows it.
-struct Entry {
+struct ManualEntry {
     name: &'static str,
     page: String,
     /// As the number of its arguments tells it.
@@ -44,14 +44,14 @@ struct Entry {
 const INDEX: &str = "README.md";
 
 /// Every page.
-pub fn pages() -> Vec<Page> {
+pub fn pages() -> Vec<ManualPage> {
     let entries = entries();
-    let mut pages = vec![Page { name: INDEX.into(), text: index(&entries) }];
-    let mut modules: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    let mut pages = vec![ManualPage { name: INDEX.into(), text: index(&entries) }];
+    let mut modules: BTreeMap<&str, Vec<&ManualEntry>> = BTreeMap::new();
     for entry in &entries {
         modules.entry(&entry.page).or_default().push(entry);
     }
-    pages.extend(modules.into_iter().map(|(name, page_entries)| Page {
+    pages.extend(modules.into_iter().map(|(name, page_entries)| ManualPage {
         name: format!("{name}.md"),
         text: module(name, &page_entries, &entries),
     }));
@@ -104,11 +104,11 @@ fn present(folder: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 /// Everything that has a meaning, by name.
-fn entries() -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn entries() -> Vec<ManualEntry> {
+    let mut entries: Vec<ManualEntry> = Vec::new();
     for module in MODULES.shown().map(|module| &module.table) {
         let page = page_of(module.file);
-        entries.extend(module.directives.iter().map(|row| Entry {
+        entries.extend(module.directives.iter().map(|row| ManualEntry {
             name: row.name,
             page: page.clone(),
             syntax: row.args.syntax(row.name),
@@ -117,7 +117,7 @@ fn entries() -> Vec<Entry> {
             is_read_time: false,
         }));
     }
-    entries.extend(config::read_time_directives().map(|row| Entry {
+    entries.extend(config::read_time_directives().map(|row| ManualEntry {
         name: row.name,
         page: page_of(row.file),
         syntax: config::read_time_syntax(row.name).unwrap_or_default(),
@@ -146,7 +146,7 @@ fn written(name: &str) -> String {
     if name.starts_with('<') { format!("{name}>") } else { name.into() }
 }
 
-fn module(name: &str, entries: &[&Entry], all: &[Entry]) -> String {
+fn module(name: &str, entries: &[&ManualEntry], all: &[ManualEntry]) -> String {
     let mut text = format!("# {}\n\n", literal(name));
     if let Some(file) = prose::files().iter().find(|file| file.page == name) {
         let _ = write!(text, "{}\n\n", linked(file.about, "", all));
@@ -216,7 +216,7 @@ fn unmarked(text: &str) -> String {
 }
 
 /// What the row of a directive knows, as a list.
-fn facts(entry: &Entry, prose: Option<&Prose>) -> String {
+fn facts(entry: &ManualEntry, prose: Option<&Prose>) -> String {
     let syntax = prose.and_then(|prose| prose.syntax).unwrap_or(&entry.syntax);
     let mut text = format!("- Syntax: `{syntax}`\n");
     if !entry.default.is_empty() {
@@ -239,13 +239,13 @@ fn facts(entry: &Entry, prose: Option<&Prose>) -> String {
 const DOCUMENTS: [&str; 2] = ["](../../../docs/", "](../"];
 
 /// Prose in which each name of another directive leads to it.
-fn linked(text: &str, own: &str, all: &[Entry]) -> String {
+fn linked(text: &str, own: &str, all: &[ManualEntry]) -> String {
     let text = text.replace(DOCUMENTS[0], DOCUMENTS[1]);
     let mut linked = String::with_capacity(2 * text.len());
     for (nth, part) in text.split('`').enumerate() {
         let entry = || all.iter().find(|entry| written(entry.name) == part);
         match (nth % 2 == 1 && part != own).then(entry).flatten() {
-            Some(Entry { name, page, .. }) => {
+            Some(ManualEntry { name, page, .. }) => {
                 let anchor = bare(name).to_ascii_lowercase();
                 let _ = write!(linked, "[`{part}`]({page}.md#{anchor})");
             }
@@ -324,7 +324,7 @@ configuration uses one of them, because what they protect would be open.
 
 ";
 
-fn index(entries: &[Entry]) -> String {
+fn index(entries: &[ManualEntry]) -> String {
     let mut text = INDEX_HEAD.to_owned();
     for entry in entries {
         let name = literal(&written(entry.name));

@@ -5,13 +5,13 @@
 //! writes must not make the server wait for DNS.
 
 use config::directive::row;
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use expr::Subnet;
 use logging::level::Level;
 use server::fields;
 use server::module::{Hooks, Module};
-use server::phase::{Hook, Seen, Stop};
+use server::phase::{FastRequest, Hook, Stop};
 use server::proxy_protocol::ProxyProtocol;
 use server::request_context::{Because, RequestContext};
 use server::site::builder::Builder;
@@ -48,7 +48,7 @@ pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 pub(crate) struct HostSettings {
     header: Option<String>,
     proxies_header: Option<String>,
-    proxies: Option<Arc<[Proxy]>>,
+    proxies: Option<Arc<[TrustedProxy]>>,
 }
 
 impl Merge for HostSettings {
@@ -63,7 +63,7 @@ impl Merge for HostSettings {
 
 /// A network of proxies.
 #[derive(Clone, Copy, Debug)]
-struct Proxy {
+struct TrustedProxy {
     network: Subnet,
     /// It may also speak of clients within private networks.
     is_internal: bool,
@@ -98,7 +98,7 @@ fn proxies(builder: &mut Builder, call: &Call<'_>, is_internal: bool) -> Result<
 fn add(builder: &mut Builder, networks: &[Subnet], is_internal: bool) {
     let proxies = &mut HOST_SETTINGS.change(&mut builder.host().modules).proxies;
     let known = proxies.as_deref().unwrap_or_default().iter().copied();
-    let new = networks.iter().map(|network| Proxy { network: *network, is_internal });
+    let new = networks.iter().map(|network| TrustedProxy { network: *network, is_internal });
     *proxies = Some(known.chain(new).collect());
 }
 
@@ -158,7 +158,7 @@ fn list(builder: &mut Builder, call: &Call<'_>, is_internal: bool) -> Result<(),
         Error::argument(0, format!("{}: Could not open file {shown}: {why}", call.name))
     })?;
     for (number, line) in (1..).zip(String::from_utf8_lossy(&text).lines()) {
-        let words = Words::new(line).map(|word| word.text);
+        let words = LineWords::new(line).map(|word| word.text);
         for word in words.take_while(|word| !word.is_empty() && !word.starts_with('#')) {
             let found = networks(call.name, &word).map_err(|said| {
                 Error::argument(0, format!("{said} at line {number} of {shown}"))
@@ -200,7 +200,7 @@ fn exceptions(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 /// Whether a prepared response may answer, as far as this module goes: its log line shows the
 /// other end of the connection as the client.
-pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
+pub(crate) fn is_plain(seen: &FastRequest<'_>) -> bool {
     let header = HOST_SETTINGS.of(&seen.host.modules).header.as_deref();
     header.is_none_or(|name| seen.head.get_name(name.as_bytes()).is_none())
 }
@@ -252,7 +252,7 @@ pub(crate) fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 
 /// What a field says.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Said<'v> {
+struct ClaimedClient<'v> {
     /// The client, if it is another one than the other end of the connection.
     client: Option<IpAddr>,
     /// What nobody who is trusted has added.
@@ -264,8 +264,12 @@ struct Said<'v> {
 }
 
 /// Read `value` from its end, as long as those who added to it are trusted.
-fn read_value<'v>(proxies: Option<&[Proxy]>, peer: IpAddr, value: &'v [u8]) -> Said<'v> {
-    let mut said = Said { rest: Some(value), ..Said::default() };
+fn read_value<'v>(
+    proxies: Option<&[TrustedProxy]>,
+    peer: IpAddr,
+    value: &'v [u8],
+) -> ClaimedClient<'v> {
+    let mut said = ClaimedClient { rest: Some(value), ..ClaimedClient::default() };
     let mut current = peer;
     // Without any proxies configured all are trusted, and none is internal.
     let mut is_internal = proxies.is_some();
@@ -321,11 +325,14 @@ fn is_private(address: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    fn proxy(text: &str, is_internal: bool) -> Proxy {
-        Proxy { network: Subnet::parse(text.as_bytes()).unwrap(), is_internal }
+    fn proxy(text: &str, is_internal: bool) -> TrustedProxy {
+        TrustedProxy { network: Subnet::parse(text.as_bytes()).unwrap(), is_internal }
     }
 
-    fn read(proxies: Option<&[Proxy]>, value: &str) -> (Option<String>, Option<String>, String) {
+    fn read(
+        proxies: Option<&[TrustedProxy]>,
+        value: &str,
+    ) -> (Option<String>, Option<String>, String) {
         let said = read_value(proxies, "127.0.0.1".parse().unwrap(), value.as_bytes());
         let rest = said.rest.map(|rest| String::from_utf8_lossy(rest).into_owned());
         (said.client.map(|ip| ip.to_string()), rest, said.proxies)

@@ -3,8 +3,8 @@
 
 use crate::MODULES;
 use crate::defaults::{self, Serve};
-use config::index::Found;
-use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
+use config::index::FoundRow;
+use config::{ConfigTree, Diagnostic, DirectiveIndex, Node, Severity, SourceText, StartFacts};
 use server::MpmKind;
 use server::Server;
 use server::identity;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// A configuration that cannot be used, or its warnings.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct ConfigurationReport {
     /// Everything that was said about the text, ready to print; empty if there was nothing.
     pub text: String,
 }
@@ -24,7 +24,7 @@ impl Serve {
     ///
     /// # Errors
     /// A text for standard error that names every mistake, or what could not be opened.
-    pub fn open(&self) -> Result<(Server, Report), String> {
+    pub fn open(&self) -> Result<(Server, ConfigurationReport), String> {
         let serve = self;
         let text = defaults::text(serve)?;
         let mut builder = Builder::default();
@@ -46,7 +46,7 @@ impl Serve {
         builder.server.tree = expanded.nodes.into();
         said.extend(MODULES.check(&builder));
         builder.settle(&mut said);
-        let report = Report { text: render(&said) };
+        let report = ConfigurationReport { text: render(&said) };
         if said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(report.text);
         }
@@ -56,7 +56,7 @@ impl Serve {
 }
 
 /// What the lines of the administrator say, without all that acts while they are read.
-struct Lines {
+struct ServeLines {
     nodes: Vec<Node>,
     diagnostics: Vec<Diagnostic>,
     /// `ServerRoot`, if there is one; under `--config` there always is.
@@ -70,7 +70,10 @@ struct Lines {
 }
 
 /// Read the lines for the MPM that runs: that of `--mpm`, else the last of `LoadModule`.
-fn expand_for_mpm(serve: &Serve, index: &Index<Builder>) -> Result<(Lines, MpmKind), String> {
+fn expand_for_mpm(
+    serve: &Serve,
+    index: &DirectiveIndex<Builder>,
+) -> Result<(ServeLines, MpmKind), String> {
     let assumed = serve.mpm.unwrap_or_default();
     let expanded = expand(serve, index, serve.mpm)?;
     let last = expanded.mpms.last().and_then(|symbol| MpmKind::of_symbol(symbol));
@@ -84,18 +87,22 @@ fn expand_for_mpm(serve: &Serve, index: &Index<Builder>) -> Result<(Lines, MpmKi
 }
 
 /// Read the lines and what they include.
-fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result<Lines, String> {
+fn expand(
+    serve: &Serve,
+    index: &DirectiveIndex<Builder>,
+    mpm: Option<MpmKind>,
+) -> Result<ServeLines, String> {
     let folder = match &serve.file {
         Some(file) => file.parent().map(Path::to_owned).unwrap_or_default(),
         None => std::env::current_dir()
             .map_err(|error| format!("cannot find the current directory: {error}"))?,
     };
     let modules = MODULES.names();
-    let start = Start {
+    let start = StartFacts {
         defines: Vec::new(),
         modules: &modules,
         is_modular: false,
-        has_directive: &|name, _| matches!(index.find(name), Found::Row(_)),
+        has_directive: &|name, _| matches!(index.find(name), FoundRow::Row(_)),
         guards: MODULES.guards,
         server_root: folder.to_string_lossy().into_owned(),
         version: identity::VERSION,
@@ -113,7 +120,7 @@ fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result
     trees.push(command_line(&serve.directives));
     let expanded = config::expand(trees, &start, &mut System);
     let is_set = serve.file.is_some() || expanded.server_root != start.server_root;
-    Ok(Lines {
+    Ok(ServeLines {
         nodes: expanded.nodes.into_iter().flatten().collect(),
         diagnostics: expanded.diagnostics,
         server_root: is_set.then(|| expanded.server_root.into()),
@@ -124,11 +131,11 @@ fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result
 }
 
 /// The `-c` lines. httpd numbers the options of its command line as lines of one file.
-pub(crate) fn command_line(directives: &[String]) -> Tree {
-    let sources: Vec<Source<'_>> = directives
+pub(crate) fn command_line(directives: &[String]) -> ConfigTree {
+    let sources: Vec<SourceText<'_>> = directives
         .iter()
         .zip(1..)
-        .map(|(line, number)| Source {
+        .map(|(line, number)| SourceText {
             name: config::COMMAND_LINE,
             text: line.as_bytes(),
             first_line: number,

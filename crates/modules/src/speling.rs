@@ -108,7 +108,7 @@ impl Reason {
 
 /// A name of the folder that may have been meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Candidate<'a> {
+pub(crate) struct SpelingCandidate<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) reason: Reason,
 }
@@ -124,7 +124,7 @@ pub(crate) fn candidates<'a>(
     settings: &Settings,
     wrong: &[u8],
     names: impl IntoIterator<Item = &'a [u8]>,
-) -> Vec<Candidate<'a>> {
+) -> Vec<SpelingCandidate<'a>> {
     let checks = settings.own.unwrap_or_default();
     let mut found = Vec::new();
     for name in names {
@@ -132,7 +132,9 @@ pub(crate) fn candidates<'a>(
             return Vec::new();
         }
         if found.len() < CANDIDATES_MAX {
-            found.extend(reason(checks, wrong, name).map(|reason| Candidate { name, reason }));
+            found.extend(
+                reason(checks, wrong, name).map(|reason| SpelingCandidate { name, reason }),
+            );
         }
     }
     found.sort_by_key(|candidate| candidate.reason);
@@ -181,7 +183,7 @@ fn basename(name: &[u8]) -> &[u8] {
 
 /// The request whose name is not there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct MissingName<'a> {
     /// The decoded path of the URL.
     pub(crate) path: &'a [u8],
     /// What follows the name in it.
@@ -194,7 +196,7 @@ pub(crate) struct Asked<'a> {
 
 /// The answer to a name that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum SpelingAnswer {
     /// 301 to this URL, which still lacks scheme and host; at `info` the log has AH03224 `Fixed
     /// spelling: PATH to URL from REFERER`, or AH03225 without a referer.
     Moved(Vec<u8>),
@@ -208,7 +210,7 @@ pub(crate) enum Answer {
     },
 }
 
-impl<'a> Asked<'a> {
+impl<'a> MissingName<'a> {
     /// The path before the name, if path, name and path info fit together: an alias may have made
     /// another name of it.
     pub(crate) fn folder(&self) -> Option<&'a [u8]> {
@@ -217,12 +219,15 @@ impl<'a> Asked<'a> {
 }
 
 /// Makes the answer; `None` leaves the request as it is.
-pub(crate) fn answer(asked: &Asked<'_>, candidates: &[Candidate<'_>]) -> Option<Answer> {
+pub(crate) fn answer(
+    asked: &MissingName<'_>,
+    candidates: &[SpelingCandidate<'_>],
+) -> Option<SpelingAnswer> {
     let folder = asked.folder().filter(|_| asked.path != b"/")?;
     let best = candidates.first()?;
     let is_ambiguous = candidates.get(1).is_some_and(|second| second.reason == best.reason);
     if best.reason == Reason::CommonBasename || is_ambiguous {
-        return Some(Answer::Choices {
+        return Some(SpelingAnswer::Choices {
             list: list(asked, folder, candidates),
             variants: variants(asked, folder, candidates),
         });
@@ -230,10 +235,10 @@ pub(crate) fn answer(asked: &Asked<'_>, candidates: &[Candidate<'_>]) -> Option<
     let mut url = Vec::new();
     encode(&[folder, best.name, asked.path_info].concat(), &mut url);
     append_query(asked, &mut url);
-    Some(Answer::Moved(url))
+    Some(SpelingAnswer::Moved(url))
 }
 
-fn append_query(asked: &Asked<'_>, out: &mut Vec<u8>) {
+fn append_query(asked: &MissingName<'_>, out: &mut Vec<u8>) {
     if let Some(query) = asked.query {
         out.push(b'?');
         out.extend_from_slice(query);
@@ -241,7 +246,7 @@ fn append_query(asked: &Asked<'_>, out: &mut Vec<u8>) {
 }
 
 /// The list of candidates, byte for byte; in its links httpd escapes the question mark as well.
-fn list(asked: &Asked<'_>, folder: &[u8], candidates: &[Candidate<'_>]) -> Vec<u8> {
+fn list(asked: &MissingName<'_>, folder: &[u8], candidates: &[SpelingCandidate<'_>]) -> Vec<u8> {
     let mut page = b"The document name you requested (<code>".to_vec();
     html_escape(asked.path, &mut page);
     page.extend_from_slice(
@@ -276,14 +281,18 @@ fn list(asked: &Asked<'_>, folder: &[u8], candidates: &[Candidate<'_>]) -> Vec<u
     page
 }
 
-fn target(asked: &Asked<'_>, folder: &[u8], candidate: &Candidate<'_>) -> Vec<u8> {
+fn target(asked: &MissingName<'_>, folder: &[u8], candidate: &SpelingCandidate<'_>) -> Vec<u8> {
     let mut target = [folder, candidate.name, asked.path_info].concat();
     append_query(asked, &mut target);
     target
 }
 
 /// For an error page of one's own. httpd puts a comma between the parts of each row as well.
-fn variants(asked: &Asked<'_>, folder: &[u8], candidates: &[Candidate<'_>]) -> Vec<u8> {
+fn variants(
+    asked: &MissingName<'_>,
+    folder: &[u8],
+    candidates: &[SpelingCandidate<'_>],
+) -> Vec<u8> {
     let rows = candidates.iter().map(|candidate| {
         let mut url = Vec::new();
         encode(&target(asked, folder, candidate), &mut url);
@@ -313,7 +322,7 @@ async fn correct(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         request.query().map(<[u8]>::to_vec),
     );
     let wrong = request.file_name().to_vec();
-    let asked = Asked {
+    let asked = MissingName {
         path: &path,
         path_info: &path_info,
         wrong: &wrong,
@@ -326,8 +335,8 @@ async fn correct(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let Ok(found) = in_folder(request, settings, &wrong, folder.file).await? else {
         return Ok(());
     };
-    let found: Vec<Candidate<'_>> =
-        found.iter().map(|(name, reason)| Candidate { name, reason: *reason }).collect();
+    let found: Vec<SpelingCandidate<'_>> =
+        found.iter().map(|(name, reason)| SpelingCandidate { name, reason: *reason }).collect();
     match answer(&asked, &found) {
         None => Ok(()),
         Some(answer) => Err(stop(request, &asked, answer, found.len()).into()),
@@ -365,8 +374,8 @@ async fn in_folder(
 
 fn stop(
     request: &mut RequestContext<'_>,
-    asked: &Asked<'_>,
-    answer: Answer,
+    asked: &MissingName<'_>,
+    answer: SpelingAnswer,
     count: usize,
 ) -> Failure {
     let path = String::from_utf8_lossy(asked.path);
@@ -374,13 +383,13 @@ fn stop(
     let id = |with: u32| with + u32::from(from.is_none());
     let referer = from.as_deref().unwrap_or_default();
     match answer {
-        Answer::Moved(url) => {
+        SpelingAnswer::Moved(url) => {
             let text =
                 format!("Fixed spelling: {path} to {}{referer}", String::from_utf8_lossy(&url));
             request.log(Level::Info, "speling", Some(id(3224)), &text);
             Failure::redirect(Status::MOVED_PERMANENTLY, [request.base_url(), url].concat())
         }
-        Answer::Choices { list, variants } => {
+        SpelingAnswer::Choices { list, variants } => {
             let text = format!("Spelling fix: {path}: {count} candidates{referer}");
             request.tables.env.set("VARIANTS", variants);
             let choices = Failure::new(Status::MULTIPLE_CHOICES, "speling", text);

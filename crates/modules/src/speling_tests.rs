@@ -28,8 +28,8 @@ fn names() -> impl Iterator<Item = &'static [u8]> {
     NAMES.iter().map(|name| name.as_bytes())
 }
 
-fn asked<'a>(path: &'a str, wrong: &'a str, path_info: &'a str) -> Asked<'a> {
-    Asked {
+fn asked<'a>(path: &'a str, wrong: &'a str, path_info: &'a str) -> MissingName<'a> {
+    MissingName {
         path: path.as_bytes(),
         path_info: path_info.as_bytes(),
         wrong: wrong.as_bytes(),
@@ -44,9 +44,9 @@ fn corrected(settings: &Settings, wrong: &str) -> String {
     let path = format!("/sp/{wrong}");
     match answer(&asked(&path, wrong, ""), &found) {
         None => String::new(),
-        Some(Answer::Moved(url)) => String::from_utf8(url).unwrap(),
-        Some(Answer::Choices { .. }) => {
-            let show = |candidate: &Candidate<'_>| {
+        Some(SpelingAnswer::Moved(url)) => String::from_utf8(url).unwrap(),
+        Some(SpelingAnswer::Choices { .. }) => {
+            let show = |candidate: &SpelingCandidate<'_>| {
                 let name = String::from_utf8_lossy(candidate.name);
                 format!("{name} ({})", candidate.reason.text())
             };
@@ -120,8 +120,8 @@ fn the_page_is_that_of_httpd() {
     let found = candidates(&settings(false, true), b"foo.png", names());
     let query = Some(&b"x=1&y"[..]);
     let referer = Some(&b"http://ref/\"x\"<y>"[..]);
-    let asked = Asked { query, referer, ..asked("/sp/foo.png/more", "foo.png", "/more") };
-    let Some(Answer::Choices { list, variants }) = answer(&asked, &found) else { panic!() };
+    let asked = MissingName { query, referer, ..asked("/sp/foo.png/more", "foo.png", "/more") };
+    let Some(SpelingAnswer::Choices { list, variants }) = answer(&asked, &found) else { panic!() };
     assert_eq!(
         String::from_utf8(list).unwrap(),
         "The document name you requested (<code>/sp/foo.png/more</code>) could not be found on \
@@ -147,7 +147,8 @@ fn close_names_stand_before_related_ones() {
     assert_eq!(reasons, [Reason::Mistyped, Reason::Mistyped, Reason::Mistyped]);
     let names: [&[u8]; 4] = [b"abe.zip", b"abc.y", b"abd.y", b"abe.tar"];
     let found = candidates(&settings(false, true), b"abe.y", names);
-    let Some(Answer::Choices { list, .. }) = answer(&asked("/abe.y", "abe.y", ""), &found) else {
+    let Some(SpelingAnswer::Choices { list, .. }) = answer(&asked("/abe.y", "abe.y", ""), &found)
+    else {
         panic!()
     };
     assert_eq!(
@@ -163,9 +164,10 @@ fn close_names_stand_before_related_ones() {
 #[test]
 fn redirects_keep_path_info_and_query() {
     let found = candidates(&settings(false, true), b"FOO.gif", names());
-    let asked = Asked { query: Some(b"x=%201"), ..asked("/sp/FOO.gif/m re", "FOO.gif", "/m re") };
+    let asked =
+        MissingName { query: Some(b"x=%201"), ..asked("/sp/FOO.gif/m re", "FOO.gif", "/m re") };
     let url = b"/sp/foo.gif/m%20re?x=%201".to_vec();
-    assert_eq!(answer(&asked, &found), Some(Answer::Moved(url)));
+    assert_eq!(answer(&asked, &found), Some(SpelingAnswer::Moved(url)));
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(crate) static MODULE: Module = Module::new(
 .if_asked();
 
 /// The key of what gives identifiers on a thread.
-static SOURCE: ThreadKey<RefCell<Source>> = ThreadKey::new();
+static SOURCE: ThreadKey<RefCell<IdSource>> = ThreadKey::new();
 
 /// Post-read-request hook (set_unique_id). A request that was redirected within the server keeps
 /// its identifier. It is what the logs call the request as well.
@@ -50,18 +50,18 @@ const ID_BYTES: usize = 4 + ROOT_BYTES + 2 + 4;
 /// Gives identifiers to the requests of one thread. It is made after the fork: two children with
 /// one root could give the same identifier.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct IdSource {
     root: [u8; ROOT_BYTES],
     counter: u32,
 }
 
-impl Default for Source {
+impl Default for IdSource {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Source {
+impl IdSource {
     /// A source with a root of its own. The keys of the standard hasher come from the operating
     /// system; identifiers have to differ, they need not be hard to guess.
     pub(crate) fn new() -> Self {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn no_two_are_the_same() {
-        let mut sources = [Source::new(), Source::new(), Source::new()];
+        let mut sources = [IdSource::new(), IdSource::new(), IdSource::new()];
         let mut seen = HashSet::new();
         for round in 0..3000 {
             assert!(seen.insert(sources[round % 3].next(1_795_182_969, 7)));

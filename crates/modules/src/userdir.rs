@@ -1,6 +1,6 @@
 //! userdir: `/~name/` leads to a folder of that user (mod_userdir).
 
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use gateway::suexec;
 use message::Status;
@@ -76,7 +76,7 @@ impl HostSettings {
 
 /// mod_userdir.c, set_user_dir
 fn user_dir(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let mut words = Words::new(call.raw).map(|word| word.text);
+    let mut words = LineWords::new(call.raw).map(|word| word.text);
     let Some(first) = words.next().filter(|word| !word.is_empty()) else {
         return Err("UserDir requires an argument.".into());
     };

@@ -67,7 +67,7 @@ pub(crate) struct HostSettings {
 /// A pattern, and what it is filled with.
 #[derive(Clone, Debug)]
 struct Map {
-    pieces: Vec<Piece>,
+    pieces: Vec<PatternPiece>,
     /// The address of the server, not its name.
     by_address: bool,
     /// Segments `..` of the pattern itself.
@@ -76,7 +76,7 @@ struct Map {
 
 /// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum PatternPiece {
     Text(String),
     /// `%p`
     Port,
@@ -139,18 +139,18 @@ fn map(call: &Call<'_>, by_address: bool) -> Result<Option<Map>, Error> {
 }
 
 /// The pieces of a pattern; `None` if it has a `%` without meaning.
-fn parse(text: &str) -> Option<Vec<Piece>> {
+fn parse(text: &str) -> Option<Vec<PatternPiece>> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('%') {
-        pieces.push(Piece::Text(before.to_owned()));
+        pieces.push(PatternPiece::Text(before.to_owned()));
         rest = match behind.as_bytes().first() {
             Some(b'%') => {
-                pieces.push(Piece::Text("%".to_owned()));
+                pieces.push(PatternPiece::Text("%".to_owned()));
                 &behind[1..]
             }
             Some(b'p') => {
-                pieces.push(Piece::Port);
+                pieces.push(PatternPiece::Port);
                 &behind[1..]
             }
             _ => {
@@ -159,12 +159,12 @@ fn parse(text: &str) -> Option<Vec<Piece>> {
                     Some(behind) => select(behind)?,
                     None => (Select::default(), behind),
                 };
-                pieces.push(Piece::Part(part, within));
+                pieces.push(PatternPiece::Part(part, within));
                 behind
             }
         };
     }
-    pieces.push(Piece::Text(rest.to_owned()));
+    pieces.push(PatternPiece::Text(rest.to_owned()));
     Some(pieces)
 }
 
@@ -219,9 +219,9 @@ impl Map {
         let mut folder = String::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => folder.push_str(text),
-                Piece::Port => folder.push_str(&port.to_string()),
-                Piece::Part(parts, letters) => {
+                PatternPiece::Text(text) => folder.push_str(text),
+                PatternPiece::Port => folder.push_str(&port.to_string()),
+                PatternPiece::Part(parts, letters) => {
                     // A segment that is empty would lead to the folder of all hosts.
                     let chosen = part(name, (*parts, *letters));
                     let chosen = if matches!(chosen, "" | ".") { "_" } else { chosen };

@@ -1,7 +1,7 @@
 //! watchdog: how often other modules of httpd have their work done beside requests
 //! (mod_watchdog). No module here has such work.
 
-use config::args::{self, Unit};
+use config::args::{self, TimeUnit};
 use config::{Args, Call, Directive, Error, Scope};
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;
@@ -24,7 +24,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
 }];
 
 fn watchdog_interval(_: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let interval = args::duration(call, 0, Unit::Second)
+    let interval = args::duration(call, 0, TimeUnit::Second)
         .map_err(|error| error.reworded("Unparse-able WatchdogInterval setting"))?;
     if interval < LEAST {
         let text = format!("Invalid WatchdogInterval: minimal value {}ms", LEAST.as_millis());

@@ -22,7 +22,7 @@ pub use child::Child;
 pub use generation::heap_filler::HeapFiller;
 pub use generation::layout::{ProcessLayout, Spare};
 pub use generation::listen::Listeners;
-pub use generation::{Failure, Generation, Loader, Reload};
+pub use generation::{Generation, Loader, Reload, StartFailure};
 pub use parent::main_loop::{Started, run};
 pub use parent::read_pid_file;
 pub use probe::probe;

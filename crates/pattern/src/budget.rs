@@ -9,13 +9,13 @@ const TIME_MAX: Duration = Duration::from_millis(25);
 
 /// What is left for one match. It begins to count when it is first looked at.
 #[derive(Default)]
-pub(crate) struct Budget {
+pub(crate) struct MatchBudget {
     since: Option<Instant>,
     /// The thread's processor time when [`TIME_MAX`] had passed by the clock on the wall.
     used_by_then: Option<Duration>,
 }
 
-impl Budget {
+impl MatchBudget {
     /// Whether the match has to be given up. Asking costs 25 ns until much time has passed, then
     /// a system call.
     pub(crate) fn is_spent(&mut self) -> bool {

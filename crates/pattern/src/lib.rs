@@ -2,8 +2,8 @@
 //! `fnmatch`.
 //!
 //! [`Regex`] compiles and matches as httpd's `ap_regex` does, within limits that no subject can
-//! exceed. [`Template`] is the text with `$1` that belongs to a match. [`password`] compares with
-//! the hashes that htpasswd writes. Calls into C are in `sys/` and nowhere else; no file is
+//! exceed. [`Replacement`] is the text with `$1` that belongs to a match. [`password`] compares
+//! with the hashes that htpasswd writes. Calls into C are in `sys/` and nowhere else; no file is
 //! opened here and no directive is known.
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
@@ -14,6 +14,6 @@ mod regex;
 mod replace;
 mod sys;
 
-pub use regex::{Captures, Error, Flags, LimitExceeded, Regex};
-pub use replace::{EXPANSION_MAX_BYTES, Template, TooLong};
+pub use regex::{Captures, LimitExceeded, PatternError, PatternFlags, Regex};
+pub use replace::{EXPANSION_MAX_BYTES, Replacement, ReplacementTooLong};
 pub use sys::ahead;

@@ -1,13 +1,13 @@
 //! Compiled patterns and their matches, as httpd's `ap_regex` has them.
 
-use crate::sys::{self, Code, UNSET, option};
+use crate::sys::{self, CompiledCode, UNSET, option};
 use std::fmt;
 use std::ops::Range;
 
 /// How a pattern is read. The default is httpd's (`RegexDefaultOptions DOTALL DOLLAR_ENDONLY`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::struct_excessive_bools, reason = "four switches that PCRE2 has")]
-pub struct Flags {
+pub struct PatternFlags {
     /// Letters match in both cases (`ICASE`).
     pub ignore_case: bool,
     /// `.` matches a newline too (`DOTALL`).
@@ -18,13 +18,13 @@ pub struct Flags {
     pub multi_line: bool,
 }
 
-impl Default for Flags {
+impl Default for PatternFlags {
     fn default() -> Self {
         Self { ignore_case: false, dotall: true, dollar_endonly: true, multi_line: false }
     }
 }
 
-impl Flags {
+impl PatternFlags {
     /// The same, and in both cases if `ignore_case` says so.
     #[must_use]
     pub fn or_ignore_case(self, ignore_case: bool) -> Self {
@@ -48,7 +48,7 @@ impl Flags {
 /// about 50 ms, whatever the pattern. In much longer subjects that can become seconds, for patterns
 /// made to that end: one try may look at all of it. Most matches take 30 ns.
 pub struct Regex {
-    code: Code,
+    code: CompiledCode,
     pattern: Box<str>,
     names: Box<[(String, u16)]>,
     group_count: usize,
@@ -59,9 +59,9 @@ impl Regex {
     ///
     /// # Errors
     /// What is wrong with it, in PCRE2's words.
-    pub fn new(pattern: &str, flags: Flags) -> Result<Self, Error> {
-        let code = Code::compile(pattern.as_bytes(), flags.bits())
-            .map_err(|error| Error { code: error.code, offset: error.offset })?;
+    pub fn new(pattern: &str, flags: PatternFlags) -> Result<Self, PatternError> {
+        let code = CompiledCode::compile(pattern.as_bytes(), flags.bits())
+            .map_err(|error| PatternError { code: error.code, offset: error.offset })?;
         let text =
             |(name, number): (Vec<u8>, u16)| (String::from_utf8_lossy(&name).into_owned(), number);
         Ok(Self {
@@ -151,12 +151,12 @@ impl Captures {
 
 /// Why a pattern does not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct PatternError {
     code: i32,
     offset: usize,
 }
 
-impl Error {
+impl PatternError {
     /// PCRE2's message, such as `missing closing parenthesis`.
     #[must_use]
     pub fn message(&self) -> String {
@@ -170,13 +170,13 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for PatternError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} at offset {}", self.message(), self.offset)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for PatternError {}
 
 /// A match was given up: to go on would have taken too long, or too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +198,7 @@ mod tests {
     use std::thread;
 
     fn regex(pattern: &str) -> Regex {
-        Regex::new(pattern, Flags::default()).unwrap()
+        Regex::new(pattern, PatternFlags::default()).unwrap()
     }
 
     fn found(pattern: &str, subject: &str) -> Option<Vec<Option<Range<usize>>>> {
@@ -216,17 +216,17 @@ mod tests {
 
     #[test]
     fn each_flag_has_its_effect() {
-        let flags = Flags::default();
+        let flags = PatternFlags::default();
         let table = [
-            (Flags { ignore_case: true, ..flags }, "A", "a"),
-            (Flags { multi_line: true, ..flags }, "^b$", "a\nb\nc"),
-            (Flags { dollar_endonly: false, ..flags }, "^a$", "a\n"),
+            (PatternFlags { ignore_case: true, ..flags }, "A", "a"),
+            (PatternFlags { multi_line: true, ..flags }, "^b$", "a\nb\nc"),
+            (PatternFlags { dollar_endonly: false, ..flags }, "^a$", "a\n"),
         ];
         for (flags, pattern, subject) in table {
             let regex = Regex::new(pattern, flags).unwrap();
             assert!(regex.is_match(subject.as_bytes()).unwrap(), "{pattern}");
         }
-        let regex = Regex::new("a.b", Flags { dotall: false, ..flags }).unwrap();
+        let regex = Regex::new("a.b", PatternFlags { dotall: false, ..flags }).unwrap();
         assert!(!regex.is_match(b"a\nb").unwrap());
     }
 
@@ -302,13 +302,13 @@ mod tests {
             ("[z-a]", "range out of order in character class at offset 3"),
         ];
         for (pattern, expected) in table {
-            let error = Regex::new(pattern, Flags::default()).unwrap_err();
+            let error = Regex::new(pattern, PatternFlags::default()).unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
         let long = "a".repeat(100_000);
-        assert!(Regex::new(&long, Flags::default()).is_err());
+        assert!(Regex::new(&long, PatternFlags::default()).is_err());
         let deep = "(".repeat(10_000) + &")".repeat(10_000);
-        assert!(Regex::new(&deep, Flags::default()).is_err());
+        assert!(Regex::new(&deep, PatternFlags::default()).is_err());
     }
 
     #[test]
@@ -360,7 +360,7 @@ mod tests {
             pattern in "[ab.^$|()?*+\\[\\]{}1-3\\\\GKbdw<=!:]{0,24}",
             subject in "[ab1\n\u{e4}]{0,200}",
         ) {
-            let Ok(regex) = Regex::new(&pattern, Flags::default()) else { return Ok(()) };
+            let Ok(regex) = Regex::new(&pattern, PatternFlags::default()) else { return Ok(()) };
             let Ok(Some(captures)) = regex.captures(subject.as_bytes()) else { return Ok(()) };
             prop_assert_eq!(captures.len(), regex.group_count() + 1);
             for number in 0..captures.len() {

@@ -10,17 +10,17 @@ pub const EXPANSION_MAX_BYTES: usize = 8 * 8192 - 1;
 /// A text into which a match is filled: `$0` to `$9` stand for what its groups found, and `\`
 /// takes the meaning from the character behind it. `&` is an ordinary character since httpd 2.4.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
-    pieces: Box<[Piece]>,
+pub struct Replacement {
+    pieces: Box<[ReplacementPiece]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum ReplacementPiece {
     Text(Vec<u8>),
     Group(usize),
 }
 
-impl Template {
+impl Replacement {
     /// Reads a template; every text is one.
     #[must_use]
     pub fn parse(text: impl AsRef<[u8]>) -> Self {
@@ -30,7 +30,7 @@ impl Template {
             rest = match (first, behind) {
                 (b'$', [digit @ b'0'..=b'9', behind @ ..]) => {
                     flush(&mut literal, &mut pieces);
-                    pieces.push(Piece::Group(usize::from(digit - b'0')));
+                    pieces.push(ReplacementPiece::Group(usize::from(digit - b'0')));
                     behind
                 }
                 (b'\\', [escaped, behind @ ..]) => {
@@ -58,7 +58,7 @@ impl Template {
         subject: &[u8],
         captures: &Captures,
         out: &mut Vec<u8>,
-    ) -> Result<(), TooLong> {
+    ) -> Result<(), ReplacementTooLong> {
         self.expand_with(|number| group(subject, captures, number), out)
     }
 
@@ -70,16 +70,16 @@ impl Template {
         &self,
         group: impl Fn(usize) -> &'g [u8],
         out: &mut Vec<u8>,
-    ) -> Result<(), TooLong> {
+    ) -> Result<(), ReplacementTooLong> {
         let start = out.len();
         for piece in &self.pieces {
             let bytes = match piece {
-                Piece::Text(text) => text.as_slice(),
-                Piece::Group(number) => group(*number),
+                ReplacementPiece::Text(text) => text.as_slice(),
+                ReplacementPiece::Group(number) => group(*number),
             };
             if out.len() - start + bytes.len() > EXPANSION_MAX_BYTES {
                 out.truncate(start);
-                return Err(TooLong);
+                return Err(ReplacementTooLong);
             }
             out.extend_from_slice(bytes);
         }
@@ -87,9 +87,9 @@ impl Template {
     }
 }
 
-fn flush(literal: &mut Vec<u8>, pieces: &mut Vec<Piece>) {
+fn flush(literal: &mut Vec<u8>, pieces: &mut Vec<ReplacementPiece>) {
     if !literal.is_empty() {
-        pieces.push(Piece::Text(std::mem::take(literal)));
+        pieces.push(ReplacementPiece::Text(std::mem::take(literal)));
     }
 }
 
@@ -100,27 +100,27 @@ fn group<'a>(subject: &'a [u8], captures: &Captures, number: usize) -> &'a [u8] 
 
 /// A text would have become longer than [`EXPANSION_MAX_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLong;
+pub struct ReplacementTooLong;
 
-impl fmt::Display for TooLong {
+impl fmt::Display for ReplacementTooLong {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "the text would exceed {EXPANSION_MAX_BYTES} bytes")
     }
 }
 
-impl std::error::Error for TooLong {}
+impl std::error::Error for ReplacementTooLong {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Flags, Regex};
+    use crate::{PatternFlags, Regex};
     use proptest::prelude::*;
 
-    fn expand(pattern: &str, subject: &str, template: &str) -> Result<String, TooLong> {
-        let regex = Regex::new(pattern, Flags::default()).unwrap();
+    fn expand(pattern: &str, subject: &str, template: &str) -> Result<String, ReplacementTooLong> {
+        let regex = Regex::new(pattern, PatternFlags::default()).unwrap();
         let captures = regex.captures(subject.as_bytes()).unwrap().unwrap();
         let mut out = b">".to_vec();
-        Template::parse(template).expand(subject.as_bytes(), &captures, &mut out)?;
+        Replacement::parse(template).expand(subject.as_bytes(), &captures, &mut out)?;
         Ok(String::from_utf8(out).unwrap())
     }
 
@@ -149,31 +149,34 @@ mod tests {
     fn the_text_ends_below_the_limit_or_not_at_all() {
         let subject = "x".repeat(EXPANSION_MAX_BYTES);
         assert_eq!(expand("x+", &subject, "$0").unwrap().len(), 1 + EXPANSION_MAX_BYTES);
-        assert_eq!(expand("x+", &subject, "$0a"), Err(TooLong));
-        let captures = Regex::new("x+", Flags::default()).unwrap();
+        assert_eq!(expand("x+", &subject, "$0a"), Err(ReplacementTooLong));
+        let captures = Regex::new("x+", PatternFlags::default()).unwrap();
         let captures = captures.captures(subject.as_bytes()).unwrap().unwrap();
         let mut out = b"kept".to_vec();
-        let template = Template::parse("$0$0");
-        assert_eq!(template.expand(subject.as_bytes(), &captures, &mut out), Err(TooLong));
+        let template = Replacement::parse("$0$0");
+        assert_eq!(
+            template.expand(subject.as_bytes(), &captures, &mut out),
+            Err(ReplacementTooLong)
+        );
         assert_eq!(out, b"kept");
     }
 
     #[test]
     fn another_subject_than_the_one_that_matched_is_no_danger() {
-        let regex = Regex::new("b+", Flags::default()).unwrap();
+        let regex = Regex::new("b+", PatternFlags::default()).unwrap();
         let captures = regex.captures(b"aaabbb").unwrap().unwrap();
         let mut out = Vec::new();
-        Template::parse("<$0>").expand(b"aaab", &captures, &mut out).unwrap();
+        Replacement::parse("<$0>").expand(b"aaab", &captures, &mut out).unwrap();
         assert_eq!(out, b"<>");
     }
 
     proptest! {
         #[test]
         fn any_text_is_a_template(text in "[$\\\\&0-9a-cä]{0,12}", subject in "[a-c]{0,9}") {
-            let regex = Regex::new("(a)|(b)|(c)|", Flags::default()).unwrap();
+            let regex = Regex::new("(a)|(b)|(c)|", PatternFlags::default()).unwrap();
             let captures = regex.captures(subject.as_bytes()).unwrap().unwrap();
             let mut out = Vec::new();
-            Template::parse(&text).expand(subject.as_bytes(), &captures, &mut out).unwrap();
+            Replacement::parse(&text).expand(subject.as_bytes(), &captures, &mut out).unwrap();
             if !text.contains(['$', '\\']) {
                 prop_assert_eq!(out, text.into_bytes());
             }

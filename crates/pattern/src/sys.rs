@@ -9,6 +9,6 @@ mod crypt;
 mod scratch;
 
 pub use code::ahead;
-pub(crate) use code::{Code, message, option};
+pub(crate) use code::{CompiledCode, message, option};
 pub(crate) use crypt::crypt;
 pub(crate) use scratch::UNSET;

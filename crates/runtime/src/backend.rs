@@ -21,7 +21,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::TcpStream;
 
 /// A connection to a backend.
-pub struct Backend {
+pub struct BackendConnection {
     /// The executor is asked for input only: a socket in the file system says that there is room
     /// each time the other end has read something, and would wake the thread with each request.
     socket: AsyncFd<OwnedFd>,
@@ -31,7 +31,7 @@ pub struct Backend {
     timer: Timer,
 }
 
-impl Backend {
+impl BackendConnection {
     /// Connect.
     ///
     /// # Errors
@@ -120,15 +120,15 @@ async fn connect_port(address: SocketAddr) -> io::Result<OwnedFd> {
 
 /// A connection that is kept for another request. The executor of the thread that kept it goes on
 /// watching it; any other thread may use it as well.
-pub struct Kept {
-    backend: Backend,
+pub struct KeptBackend {
+    backend: BackendConnection,
     thread: ThreadId,
 }
 
-impl Backend {
+impl BackendConnection {
     /// Keep the connection for another request.
-    pub fn keep(self) -> Kept {
-        Kept { backend: Self { room: None, ..self }, thread: std::thread::current().id() }
+    pub fn keep(self) -> KeptBackend {
+        KeptBackend { backend: Self { room: None, ..self }, thread: std::thread::current().id() }
     }
 
     /// Bytes that were sent and that the program at the other end has not read yet, if it is one of
@@ -148,7 +148,7 @@ impl Backend {
     }
 }
 
-impl Kept {
+impl KeptBackend {
     /// Whether nothing has come: neither its end, nor what nobody has asked for.
     pub fn is_quiet(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
@@ -180,7 +180,7 @@ impl Kept {
     ///
     /// # Errors
     /// When the executor has no room to watch it.
-    pub fn wake(self) -> io::Result<Backend> {
+    pub fn wake(self) -> io::Result<BackendConnection> {
         match self.thread == std::thread::current().id() {
             true => {
                 let mut backend = self.backend;
@@ -188,7 +188,7 @@ impl Kept {
                 Ok(backend)
             }
             // The executor of this thread watches it from now on, and no other.
-            false => Backend::connected(self.backend.socket.into_inner()),
+            false => BackendConnection::connected(self.backend.socket.into_inner()),
         }
     }
 }
@@ -206,7 +206,7 @@ mod tests {
     fn speak(address: &Address) -> Vec<u8> {
         let executor = Thread::new(Blocking::Inline).unwrap();
         executor.block_on(async {
-            let mut backend = Backend::connect(address).await.unwrap();
+            let mut backend = BackendConnection::connect(address).await.unwrap();
             let sent = poll_fn(|task| backend.poll_write(task, b"ping")).await.unwrap();
             assert_eq!(sent, 4);
             let mut answer = Vec::new();
@@ -248,10 +248,10 @@ mod tests {
         let listener = UnixListener::bind(&path).unwrap();
         let address = Address::Unix(path.clone());
         let first = Thread::new(Blocking::Inline).unwrap();
-        let connect = async { Backend::connect(&address).await.unwrap().keep() };
+        let connect = async { BackendConnection::connect(&address).await.unwrap().keep() };
         let kept = first.block_on(connect);
         let mut other = listener.accept().unwrap().0;
-        let ping = |kept: Kept, other: &mut std::os::unix::net::UnixStream| {
+        let ping = |kept: KeptBackend, other: &mut std::os::unix::net::UnixStream| {
             assert!(kept.is_quiet() && kept.seems_quiet());
             Thread::new(Blocking::Inline).unwrap().block_on(async {
                 let mut backend = kept.wake().unwrap();
@@ -265,7 +265,8 @@ mod tests {
             });
         };
         std::thread::scope(|scope| scope.spawn(|| ping(kept, &mut other)).join().unwrap());
-        let kept = first.block_on(async { Backend::connect(&address).await.unwrap().keep() });
+        let kept =
+            first.block_on(async { BackendConnection::connect(&address).await.unwrap().keep() });
         let other = listener.accept().unwrap().0;
         assert!(kept.is_quiet());
         drop(other);
@@ -277,7 +278,7 @@ mod tests {
     fn nobody_there_is_said_at_once() {
         let executor = Thread::new(Blocking::Inline).unwrap();
         let missing = Address::Unix("/nonexistent/socket".into());
-        let error = executor.block_on(Backend::connect(&missing)).err().unwrap();
+        let error = executor.block_on(BackendConnection::connect(&missing)).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

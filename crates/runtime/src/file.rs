@@ -28,7 +28,7 @@ pub enum Links {
 
 /// What to open a name for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum OpenPurpose {
     /// To read a file or a directory.
     Read,
     /// To start further look-ups from it, or to ask for its status.
@@ -51,18 +51,18 @@ pub fn open_beneath(
     directory: impl AsFd,
     path: &[u8],
     links: Links,
-    purpose: Purpose,
+    purpose: OpenPurpose,
 ) -> Result<OwnedFd, Errno> {
     let path = if path.is_empty() { b".".as_slice() } else { path };
     let flags = match purpose {
         // NONBLOCK: a FIFO must not hold the thread until somebody writes to it.
-        Purpose::Read => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
-        Purpose::Path => OFlags::PATH,
-        Purpose::Link => OFlags::PATH | OFlags::NOFOLLOW,
+        OpenPurpose::Read => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
+        OpenPurpose::Path => OFlags::PATH,
+        OpenPurpose::Link => OFlags::PATH | OFlags::NOFOLLOW,
     } | OFlags::CLOEXEC;
     let resolve = match (links, purpose) {
         (Links::Follow, _) => ResolveFlags::NO_MAGICLINKS,
-        (Links::Refuse, Purpose::Link) => ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
+        (Links::Refuse, OpenPurpose::Link) => ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
         (Links::Refuse, _) => ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
     };
     for _ in 0..RESOLVE_ATTEMPTS {
@@ -83,7 +83,7 @@ pub fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// Where the link behind `link` (opened as [`Purpose::Link`]) points.
+/// Where the link behind `link` (opened as [`OpenPurpose::Link`]) points.
 ///
 /// # Errors
 /// When it is no link.
@@ -93,11 +93,11 @@ pub fn read_link(link: impl AsFd) -> Result<CString, Errno> {
 
 /// Kind, size, times and owner of what a descriptor names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct FileAttributes {
     /// Device and inode: who the file is.
     pub identity: (u64, u64),
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileType,
     /// Bytes.
     pub size: u64,
     /// Last change of the content, in nanoseconds since 1970.
@@ -110,7 +110,7 @@ pub struct Status {
     pub gid: u32,
 }
 
-impl Status {
+impl FileAttributes {
     /// Last change of the content, in microseconds since 1970.
     pub fn modified_us(&self) -> i64 {
         i64::try_from(self.modified_ns.div_euclid(1000)).unwrap_or(0)
@@ -119,7 +119,7 @@ impl Status {
 
 /// Kinds of file that the server tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileType {
     /// Regular file.
     File,
     /// Directory.
@@ -137,7 +137,7 @@ pub use rustix::fs::CWD as CURRENT_FOLDER;
 ///
 /// # Errors
 /// The kernel's error.
-pub fn status_at(directory: impl AsFd, path: &[u8]) -> Result<Status, Errno> {
+pub fn status_at(directory: impl AsFd, path: &[u8]) -> Result<FileAttributes, Errno> {
     Ok(from_stat(&rustix::fs::statat(directory, path, rustix::fs::AtFlags::empty())?))
 }
 
@@ -146,7 +146,7 @@ pub fn status_at(directory: impl AsFd, path: &[u8]) -> Result<Status, Errno> {
 ///
 /// # Errors
 /// The kernel's error.
-pub fn facts(path: &[u8], follow_links: bool) -> Result<(Kind, u64, bool), Errno> {
+pub fn facts(path: &[u8], follow_links: bool) -> Result<(FileType, u64, bool), Errno> {
     use rustix::fs::AtFlags;
     let flags = if follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
     let stat = rustix::fs::statat(CURRENT_FOLDER, path, flags)?;
@@ -158,19 +158,19 @@ pub fn facts(path: &[u8], follow_links: bool) -> Result<(Kind, u64, bool), Errno
 ///
 /// # Errors
 /// `ESTALE` and the like, on network file systems.
-pub fn status(descriptor: impl AsFd) -> Result<Status, Errno> {
+pub fn status(descriptor: impl AsFd) -> Result<FileAttributes, Errno> {
     Ok(from_stat(&rustix::fs::fstat(descriptor)?))
 }
 
-fn from_stat(stat: &rustix::fs::Stat) -> Status {
+fn from_stat(stat: &rustix::fs::Stat) -> FileAttributes {
     let kind = match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-        rustix::fs::FileType::RegularFile => Kind::File,
-        rustix::fs::FileType::Directory => Kind::Directory,
-        rustix::fs::FileType::Symlink => Kind::Link,
-        _ => Kind::Other,
+        rustix::fs::FileType::RegularFile => FileType::File,
+        rustix::fs::FileType::Directory => FileType::Directory,
+        rustix::fs::FileType::Symlink => FileType::Link,
+        _ => FileType::Other,
     };
     let nanoseconds = |s: i64, ns: u64| i128::from(s) * 1_000_000_000 + i128::from(ns);
-    Status {
+    FileAttributes {
         identity: (stat.st_dev, stat.st_ino),
         kind,
         size: stat.st_size.cast_unsigned(),

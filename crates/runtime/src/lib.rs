@@ -17,7 +17,7 @@ pub mod process;
 pub mod programs;
 pub mod sys;
 
-pub use backend::Backend;
+pub use backend::BackendConnection;
 pub use dial::Dial;
 pub use executor::alarm::{self, Alarm};
 pub use executor::blocking::{self, blocking, compute};
@@ -26,7 +26,7 @@ pub use executor::flag::{self, Flag};
 pub use executor::thread::{self, Thread};
 pub use executor::timer::{self, Timer};
 pub use executor::{clock, run_queue};
-pub use net::accept_waiter::{self, AcceptWaiter, Awaited};
+pub use net::accept_waiter::{self, AcceptWaiter, WakeReason};
 pub use net::{Listener, Stream, backlog, hostname};
 pub use process::channel::{self, Channel};
 pub use process::service_manager::{self, ServiceManager};

@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "memory without a file, or sealed")]
 
 use crate::header::choices::Choices;
-use crate::header::history::{History, Sums};
-use crate::header::sizing::{Pressure, SharedSizing, Sizing};
+use crate::header::history::{History, SlotSums};
+use crate::header::sizing::{Pressure, SharedSizing, SizingFigures};
 use crate::rows::account::AccountRow;
 use crate::rows::pool::PoolSums;
 use crate::rows::process::ProcessRow;
@@ -45,7 +45,7 @@ const fn accounts_per_process(rows_per_process: usize) -> usize {
 }
 
 #[repr(C, align(128))]
-struct Header {
+struct BoardHeader {
     magic: AtomicU64,
     version: AtomicU32,
     processes: AtomicU32,
@@ -62,7 +62,7 @@ struct Header {
 
 /// Whole pages for the header: a child may only read them.
 fn header_bytes() -> usize {
-    size_of::<Header>().next_multiple_of(page_size())
+    size_of::<BoardHeader>().next_multiple_of(page_size())
 }
 
 /// Whole pages for a process of so many request slots.
@@ -84,7 +84,7 @@ pub struct Scoreboard {
     processes: usize,
     rows_per_process: usize,
     ledger: Arc<Ledger>,
-    choices: Common<Choices>,
+    choices: SharedPage<Choices>,
     /// Kept open for a monitor, which finds it among the parent's descriptors.
     _descriptor: OwnedFd,
 }
@@ -129,8 +129,8 @@ impl Scoreboard {
             block_bytes,
             processes,
             rows_per_process,
-            ledger: Arc::new(Ledger(Common::create()?)),
-            choices: Common::create()?,
+            ledger: Arc::new(Ledger(SharedPage::create()?)),
+            choices: SharedPage::create()?,
             _descriptor: descriptor,
         };
         board.write_header(unix_s);
@@ -158,7 +158,7 @@ impl Scoreboard {
             mmap(std::ptr::null_mut(), bytes, access, flags, &descriptor, 0)?
         };
         let memory = NonNull::new(memory.cast()).ok_or_else(|| bad("null mapping"))?;
-        let (ledger, choices) = (Arc::new(Ledger(Common::create()?)), Common::create()?);
+        let (ledger, choices) = (Arc::new(Ledger(SharedPage::create()?)), SharedPage::create()?);
         let mut board = Self {
             memory,
             bytes,
@@ -195,10 +195,10 @@ impl Scoreboard {
         header.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
     }
 
-    fn header(&self) -> &Header {
+    fn header(&self) -> &BoardHeader {
         // SAFETY: the mapping is page-aligned, at least this long, and zero bytes are valid
         // atomics.
-        unsafe { self.memory.cast::<Header>().as_ref() }
+        unsafe { self.memory.cast::<BoardHeader>().as_ref() }
     }
 
     /// Where the block of a process begins; `None` beyond the end.
@@ -270,8 +270,8 @@ impl Scoreboard {
     }
 
     /// What all slots come to, without those of other generations.
-    pub fn sums(&self) -> Sums {
-        let mut sums = Sums::default();
+    pub fn sums(&self) -> SlotSums {
+        let mut sums = SlotSums::default();
         for index in 0..self.used() {
             let Some(process) = self.process(index) else { continue };
             let rows = (0..self.rows_per_process).filter_map(|row| self.worker(index, row));
@@ -335,12 +335,12 @@ impl Scoreboard {
     }
 
     /// The parent: how many workers are allowed, and why.
-    pub fn set_sizing(&self, sizing: &Sizing) {
+    pub fn set_sizing(&self, sizing: &SizingFigures) {
         self.header().sizing.store(sizing);
     }
 
     /// How many workers are allowed, and why.
-    pub fn sizing(&self) -> Sizing {
+    pub fn sizing(&self) -> SizingFigures {
         self.header().sizing.load()
     }
 
@@ -410,10 +410,10 @@ impl Drop for Scoreboard {
 /// The highest totals that were ever shown. While one generation follows another, a child knows of
 /// the other ones only what the parent last wrote; a counter that goes back looks like a new start
 /// to whoever computes rates. All children may write here.
-pub struct Ledger(Common<Shown>);
+pub struct Ledger(SharedPage<ShownTotals>);
 
 #[repr(C)]
-pub(crate) struct Shown {
+pub(crate) struct ShownTotals {
     requests: AtomicU64,
     bytes: AtomicU64,
     busy_us: AtomicU64,
@@ -425,21 +425,21 @@ pub(crate) struct Shown {
 /// Zero bytes are a valid value, and no access through a shared reference is anything but atomic.
 unsafe trait Atomics {}
 // SAFETY: three atomics.
-unsafe impl Atomics for Shown {}
+unsafe impl Atomics for ShownTotals {}
 // SAFETY: an array of atomics.
 unsafe impl Atomics for Choices {}
 
 /// Memory of its own, which all processes share that come from this one, and may write.
-struct Common<T: Atomics> {
+struct SharedPage<T: Atomics> {
     memory: NonNull<T>,
 }
 
 // SAFETY: the memory is only read and written through atomics, and is unmapped only on drop.
-unsafe impl<T: Atomics> Send for Common<T> {}
+unsafe impl<T: Atomics> Send for SharedPage<T> {}
 // SAFETY: as above; every access through a shared reference is atomic.
-unsafe impl<T: Atomics> Sync for Common<T> {}
+unsafe impl<T: Atomics> Sync for SharedPage<T> {}
 
-impl<T: Atomics> Common<T> {
+impl<T: Atomics> SharedPage<T> {
     fn create() -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let (flags, bytes) = (MapFlags::SHARED, size_of::<T>());
@@ -473,7 +473,7 @@ fn at_least(shown: &AtomicU64, seen: u64, most: u64) -> u64 {
     if before.saturating_sub(seen) > most { seen } else { before.max(seen) }
 }
 
-impl<T: Atomics> Drop for Common<T> {
+impl<T: Atomics> Drop for SharedPage<T> {
     fn drop(&mut self) {
         // SAFETY: the mapping was made with this length, and no reference outlives `self`.
         let _ = unsafe { munmap(self.memory.as_ptr().cast(), size_of::<T>()) };

@@ -14,16 +14,16 @@ mod snapshot;
 
 pub use board::{Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX, Scoreboard};
 pub use header::choices::Choices;
-pub use header::history::{AtLimit, History, Older, SECONDS_SHOWN, Second, Sums};
-pub use header::sizing::{Basis, Pressure, Sizing};
+pub use header::history::{AtLimit, History, HistorySecond, Older, SECONDS_SHOWN, SlotSums};
+pub use header::sizing::{Basis, Pressure, SizingFigures};
 pub use rows::account::{
     ACCOUNT_NAME_BYTES, AccountRow, AccountView, Ended, OTHER_ACCOUNT, WALL_BOUNDS_US, WALL_CLASSES,
 };
 pub use rows::pool::{POOLS, PoolRow, PoolSums, PoolView};
 pub use rows::process::ProcessRow;
+pub use rows::request_times::{CAUSES, RequestTimes, WaitCause};
+pub use rows::slot_counts::SlotCountsView;
 pub use rows::state::{ProcessState, RowState};
-pub use rows::tally::TallyView;
-pub use rows::times::{CAUSES, Cause, Times};
 pub use rows::totals::Totals;
 pub use rows::view::{ProcessView, WorkerView};
 pub use rows::worker::WorkerRow;

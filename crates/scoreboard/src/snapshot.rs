@@ -1,8 +1,8 @@
 //! A copy of the board at one moment, as plain values.
 
 use crate::board::Scoreboard;
-use crate::header::history::{AtLimit, Older, Second};
-use crate::header::sizing::Sizing;
+use crate::header::history::{AtLimit, HistorySecond, Older};
+use crate::header::sizing::SizingFigures;
 use crate::rows::account::AccountView;
 use crate::rows::totals::Totals;
 use crate::rows::view::{ProcessView, WorkerView};
@@ -18,7 +18,7 @@ pub struct Snapshot {
     /// Request slots per process.
     pub rows_per_process: usize,
     /// How many workers are allowed, and why.
-    pub sizing: Sizing,
+    pub sizing: SizingFigures,
     /// The running generation.
     pub generation: u32,
     /// Start of the server, seconds since 1970.
@@ -32,7 +32,7 @@ pub struct Snapshot {
     /// How long the server was at its limit.
     pub at_limit: AtLimit,
     /// The last minute, second by second, the oldest first.
-    pub seconds: Vec<Second>,
+    pub seconds: Vec<HistorySecond>,
 }
 
 impl Snapshot {

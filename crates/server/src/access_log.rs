@@ -2,19 +2,19 @@
 
 use crate::context::Context;
 use crate::exchange::LogDetails;
-use crate::names::{End, Names};
+use crate::names::{ConnectionNames, NamedEnd};
 use crate::request_context::{Original, RequestContext};
 use crate::response::Response;
 use crate::site::host::ServerName;
-use crate::site::logs::Condition;
-pub(crate) use logging::access::{ConnectionEnd, Fields};
-use logging::access::{Part, Record, TimeCache};
+use crate::site::logs::LogCondition;
+use logging::access::{AccessRecord, ChainPart, TimeCache};
+pub(crate) use logging::access::{ConnectionEnd, NamedValues};
 use logging::id::{LogId, RequestLogId};
 use logging::level::Level;
 use message::response::is_sendable;
 use message::{Field, RequestHead, Status};
 use runtime::process;
-use scoreboard::Times;
+use scoreboard::RequestTimes;
 use std::net::SocketAddr;
 
 /// Buffers and cached times of one thread.
@@ -55,11 +55,11 @@ pub(crate) struct Transaction<'a> {
     /// From then to the first byte of the response, if LogIOTrackTTFB asks for it.
     pub(crate) first_byte_us: Option<i64>,
     /// Where the time went, if it was measured.
-    pub(crate) times: Option<Times>,
+    pub(crate) times: Option<RequestTimes>,
     /// The fields that were sent.
-    pub(crate) response_fields: &'a dyn Fields,
+    pub(crate) response_fields: &'a dyn NamedValues,
     /// Names that have been looked up for this connection.
-    pub(crate) names: Option<&'a Names>,
+    pub(crate) names: Option<&'a ConnectionNames>,
     /// The host that was asked for.
     pub(crate) host_name: Option<&'a [u8]>,
     /// What the error log calls the request and its connection.
@@ -69,8 +69,8 @@ pub(crate) struct Transaction<'a> {
 }
 
 /// The request that the client sent, of one that was redirected within the server.
-fn original_part(first: &Original) -> Part<'_> {
-    Part {
+fn original_part(first: &Original) -> ChainPart<'_> {
+    ChainPart {
         method: first.asked.method.map(|method| method.as_str().as_bytes()),
         path: Some(&first.asked.path),
         query: first.asked.query.as_deref(),
@@ -82,9 +82,9 @@ fn original_part(first: &Original) -> Part<'_> {
 }
 
 /// The request that was answered.
-fn last_part<'a>(finished: &Transaction<'a>) -> Part<'a> {
+fn last_part<'a>(finished: &Transaction<'a>) -> ChainPart<'a> {
     let LogDetails { asked, filename, user, handler, first, .. } = finished.logged;
-    Part {
+    ChainPart {
         method: match (first, asked.method) {
             // An error document is asked for with GET, whatever led to it.
             (Some(_), Some(method)) => Some(method.as_str().as_bytes()),
@@ -133,13 +133,13 @@ pub(crate) fn chosen_before(request: &RequestContext<'_>, status: u16) -> Vec<us
 
 fn has_expressions(request: &RequestContext<'_>) -> bool {
     let mut logs = request.host.logs.iter();
-    logs.any(|log| matches!(log.condition, Some(Condition::Expression(_))))
+    logs.any(|log| matches!(log.condition, Some(LogCondition::Expression(_))))
 }
 
 fn holding(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
     let mut chosen = Vec::new();
     for (nth, log) in request.host.logs.iter().enumerate() {
-        let Some(Condition::Expression(expression)) = &log.condition else { continue };
+        let Some(LogCondition::Expression(expression)) = &log.condition else { continue };
         // Another request for the same file may have another status.
         request.mark_personal();
         match expression.holds_here(request, Some(response)) {
@@ -165,11 +165,11 @@ pub(crate) fn write(context: &Context, finished: &Transaction<'_>) {
     if let Some(ip) = finished.logged.client {
         client.set_ip(ip);
     }
-    let name = |of: SocketAddr| finished.names?.get(End::Client(of.ip().to_canonical()));
+    let name = |of: SocketAddr| finished.names?.get(NamedEnd::Client(of.ip().to_canonical()));
     let (client_name, peer_name) = (name(client), name(finished.peer));
     let first_env = first.as_deref().map_or(&tables.env, |first| &first.env);
     let first = first.as_deref().map(original_part);
-    let record = Record {
+    let record = AccessRecord {
         client,
         peer: finished.peer,
         local: finished.local,
@@ -205,8 +205,10 @@ pub(crate) fn write(context: &Context, finished: &Transaction<'_>) {
     };
     for (nth, log) in host.logs.iter().enumerate() {
         match &log.condition {
-            Some(Condition::Env { name, negated }) if first_env.has(name) == *negated => continue,
-            Some(Condition::Expression(_)) if !finished.logged.chosen.contains(&nth) => continue,
+            Some(LogCondition::Env { name, negated }) if first_env.has(name) == *negated => {
+                continue;
+            }
+            Some(LogCondition::Expression(_)) if !finished.logged.chosen.contains(&nth) => continue,
             _ => {}
         }
         line.clear();
@@ -231,7 +233,7 @@ fn lost(context: &Context, complain: bool, name: &str, error: &std::io::Error) {
 
 struct RequestFields<'a>(Option<RequestHead<'a>>);
 
-impl Fields for RequestFields<'_> {
+impl NamedValues for RequestFields<'_> {
     fn field(&self, name: &str) -> Option<&[u8]> {
         self.0.as_ref()?.get_name(name.as_bytes())
     }
@@ -264,7 +266,7 @@ impl<'a> SentFields<'a> {
     }
 }
 
-impl Fields for SentFields<'_> {
+impl NamedValues for SentFields<'_> {
     fn field(&self, name: &str) -> Option<&[u8]> {
         self.values(name).next()
     }

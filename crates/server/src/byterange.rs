@@ -4,32 +4,37 @@
 
 use crate::received_request::ReceivedRequest;
 use crate::representation::parse_http_date;
-use crate::response::{Body, Piece, Response};
+use crate::response::{Body, BodyPiece, Response};
 use http1::PageFacts;
 use message::condition::{Validators, if_range_holds};
-use message::range::{self, ByteRange, Plan, RangeLimits};
+use message::range::{self, ByteRange, RangeLimits, RangePlan};
 use message::{Known, Method, Status};
 
 /// Answer with the ranges that `request` asks for, if it asks for any.
 pub(crate) fn apply(request: &ReceivedRequest, limits: &RangeLimits, whole: Response) -> Response {
     let Some(length) = whole.body.len() else { return whole };
     match plan(request, limits, &whole, length) {
-        Plan::Ignore => whole,
-        Plan::One(range) => single(whole, range, length),
-        Plan::Many(ranges) => multiple(whole, &ranges, length, request.start_us),
-        Plan::Unsatisfiable => unsatisfiable(length),
+        RangePlan::Ignore => whole,
+        RangePlan::One(range) => single(whole, range, length),
+        RangePlan::Many(ranges) => multiple(whole, &ranges, length, request.start_us),
+        RangePlan::Unsatisfiable => unsatisfiable(length),
     }
 }
 
 /// RFC 9110 section 14.2: ranges are for GET only, and If-Range may switch them off.
-fn plan(request: &ReceivedRequest, limits: &RangeLimits, whole: &Response, length: u64) -> Plan {
+fn plan(
+    request: &ReceivedRequest,
+    limits: &RangeLimits,
+    whole: &Response,
+    length: u64,
+) -> RangePlan {
     let view = request.view();
     let wanted = request.method() == Some(Method::Get)
         && whole.status == Status::OK
         && whole.get("Content-Range").is_none()
         && whole.get("Accept-Ranges") != Some(b"none")
         && limits.max_ranges != 0;
-    let Some(value) = view.get(Known::Range).filter(|_| wanted) else { return Plan::Ignore };
+    let Some(value) = view.get(Known::Range).filter(|_| wanted) else { return RangePlan::Ignore };
     let validators = Validators {
         etag: whole.get("ETag"),
         last_modified_s: whole.get("Last-Modified").and_then(parse_http_date),
@@ -37,7 +42,7 @@ fn plan(request: &ReceivedRequest, limits: &RangeLimits, whole: &Response, lengt
     let holds = view
         .get(Known::IfRange)
         .is_none_or(|tag| if_range_holds(tag, parse_http_date(tag), &validators));
-    if holds { range::plan(value, length, limits) } else { Plan::Ignore }
+    if holds { range::plan(value, length, limits) } else { RangePlan::Ignore }
 }
 
 fn single(whole: Response, range: ByteRange, length: u64) -> Response {
@@ -59,10 +64,10 @@ fn multiple(whole: Response, ranges: &[ByteRange], length: u64, start_us: i64) -
         }
         let (first, last) = (range.first, range.last);
         head.push_str(&format!("Content-range: bytes {first}-{last}/{length}\r\n\r\n"));
-        pieces.push(Piece::Bytes(head.into_bytes()));
+        pieces.push(BodyPiece::Bytes(head.into_bytes()));
         pieces.extend(cut(&response.body, *range));
     }
-    pieces.push(Piece::Bytes(format!("\r\n--{boundary}--\r\n").into_bytes()));
+    pieces.push(BodyPiece::Bytes(format!("\r\n--{boundary}--\r\n").into_bytes()));
     response.content_type = Some(format!("multipart/byteranges; boundary={boundary}"));
     response.body = Body { pieces };
     response
@@ -74,7 +79,7 @@ fn unsatisfiable(length: u64) -> Response {
 }
 
 /// The pieces that make up `range` of `body`.
-fn cut(body: &Body, range: ByteRange) -> impl Iterator<Item = Piece> + '_ {
+fn cut(body: &Body, range: ByteRange) -> impl Iterator<Item = BodyPiece> + '_ {
     let mut start = 0;
     body.pieces.iter().filter_map(move |piece| {
         let length = piece.len()?;

@@ -20,35 +20,35 @@ pub(crate) const SMALL_BYTES: u64 = 32 * 1024;
 /// What a thread may keep: bytes of memory for prepared responses, and entries, which are also a
 /// bound on what hostile clients can make it look at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct CacheBounds {
     memory_bytes: usize,
     entries: usize,
 }
 
 /// Of a thread that carries many connections, at most. There are few of these.
-const OF_MANY: Bounds = Bounds { memory_bytes: 16 << 20, entries: 4096 };
+const OF_MANY: CacheBounds = CacheBounds { memory_bytes: 16 << 20, entries: 4096 };
 
 /// Of a thread that carries one, at most: a page with 240 pictures is kept.
-const OF_ONE: Bounds = Bounds { memory_bytes: 3 << 19, entries: 512 };
+const OF_ONE: CacheBounds = CacheBounds { memory_bytes: 3 << 19, entries: 512 };
 
 /// There may be hundreds of threads that carry one connection, and little memory. Together they
 /// keep no more than this part of it.
 const MEMORY_SHARE: u64 = 16;
 
 /// What each of `threads` that carry one connection may keep where there is so much memory.
-pub(crate) fn of_one(memory_bytes: u64, threads: usize) -> Bounds {
+pub(crate) fn of_one(memory_bytes: u64, threads: usize) -> CacheBounds {
     part(OF_ONE, memory_bytes, threads)
 }
 
 /// The same of threads that carry many.
-pub(crate) fn of_many(memory_bytes: u64, threads: usize) -> Bounds {
+pub(crate) fn of_many(memory_bytes: u64, threads: usize) -> CacheBounds {
     part(OF_MANY, memory_bytes, threads)
 }
 
-fn part(most: Bounds, memory_bytes: u64, threads: usize) -> Bounds {
+fn part(most: CacheBounds, memory_bytes: u64, threads: usize) -> CacheBounds {
     let share = memory_bytes / MEMORY_SHARE / threads.max(1) as u64;
     let memory_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(most.memory_bytes);
-    Bounds { memory_bytes, ..most }
+    CacheBounds { memory_bytes, ..most }
 }
 
 /// A response that is ready to be sent.
@@ -95,24 +95,24 @@ impl Prepared {
 
 /// Two generations: what is used again moves to the young one, and when that is full the old one
 /// is dropped. This keeps what is in use without any list to maintain on a hit.
-pub(crate) struct Cache {
-    young: Generation,
-    old: Generation,
-    bounds: Bounds,
+pub(crate) struct ResponseCache {
+    young: CacheGeneration,
+    old: CacheGeneration,
+    bounds: CacheBounds,
 }
 
 #[derive(Default)]
-struct Generation {
+struct CacheGeneration {
     by_path: HashMap<Box<[u8]>, Rc<Prepared>>,
     bytes: usize,
 }
 
-impl Cache {
+impl ResponseCache {
     /// A cache within `bounds` that keeps at most so many files open.
-    pub(crate) fn new(bounds: Bounds, files: u64) -> Self {
+    pub(crate) fn new(bounds: CacheBounds, files: u64) -> Self {
         let entries = usize::try_from(files).unwrap_or(usize::MAX).clamp(2, bounds.entries);
-        let bounds = Bounds { entries, ..bounds };
-        Self { young: Generation::default(), old: Generation::default(), bounds }
+        let bounds = CacheBounds { entries, ..bounds };
+        Self { young: CacheGeneration::default(), old: CacheGeneration::default(), bounds }
     }
 
     /// The entry for a path as it stands in a request target.

@@ -30,7 +30,7 @@ pub fn choose(codings: &[Coding], accept_encoding: Option<&[u8]>) -> Option<Codi
 /// name must stand there (`*` does not count), and only a quality of exactly 0 as the first
 /// parameter says no.
 fn accepts(accept_encoding: &[u8], coding: &str) -> bool {
-    let mut words = Words(accept_encoding);
+    let mut words = TokenCursor(accept_encoding);
     while !words.0.is_empty() {
         let token = words.token(false);
         if token.is_empty() {
@@ -50,9 +50,9 @@ fn accepts(accept_encoding: &[u8], coding: &str) -> bool {
 }
 
 /// A cursor over a field value, which reads tokens as ap_get_token of util.c does.
-struct Words<'a>(&'a [u8]);
+struct TokenCursor<'a>(&'a [u8]);
 
-impl<'a> Words<'a> {
+impl<'a> TokenCursor<'a> {
     /// Up to `,` or `;`, and unless `takes_blanks` up to a blank; quotes hide all of them.
     fn token(&mut self, takes_blanks: bool) -> &'a [u8] {
         let text = self.0.trim_ascii_start();

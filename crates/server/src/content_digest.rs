@@ -4,7 +4,7 @@ use crate::question;
 use crate::request_context::RequestContext;
 use crate::waiting::{NowOrLater, Waiting};
 use md5::Md5;
-use runtime::file::Status;
+use runtime::file::FileAttributes;
 use sha1::{Digest, Sha1};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -25,7 +25,7 @@ const STEP_BYTES: usize = 64 * 1024;
 pub(crate) fn md5<'l>(
     request: &'l RequestContext<'_>,
     file: &File,
-    status: &Status,
+    status: &FileAttributes,
 ) -> Waiting<'l, Option<Vec<u8>>> {
     of_file(request, file, status, "md5", digest::<Md5>)
 }
@@ -37,7 +37,7 @@ pub(crate) fn md5<'l>(
 pub(crate) fn sha1<'l>(
     request: &'l RequestContext<'_>,
     file: &File,
-    status: &Status,
+    status: &FileAttributes,
 ) -> Waiting<'l, Option<Vec<u8>>> {
     of_file(request, file, status, "sha1", digest::<Sha1>)
 }
@@ -46,7 +46,7 @@ pub(crate) fn sha1<'l>(
 fn of_file<'l>(
     request: &'l RequestContext<'_>,
     file: &File,
-    status: &Status,
+    status: &FileAttributes,
     name: &str,
     digest: fn(&File, u64) -> Option<Vec<u8>>,
 ) -> Waiting<'l, Option<Vec<u8>>> {

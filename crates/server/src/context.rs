@@ -2,11 +2,11 @@
 
 use crate::access_log;
 use crate::accounting::{Account, AccountedRequest, Meter};
-use crate::cache::{self, Cache};
+use crate::cache::{self, ResponseCache};
 use crate::descriptors::Descriptors;
 use crate::failure::{Details, Failure};
 use crate::going_on::GoingOn;
-use crate::question::Known;
+use crate::question::AnswerCache;
 use crate::representation::http_date;
 use crate::request_context::{Because, RequestContext};
 use crate::script_cache::ScriptCache;
@@ -21,7 +21,7 @@ use http1::HeadParser;
 use logging::access::TimeCache;
 use logging::level::Level;
 use logging::message::{Message, OnConnection, OnRequest};
-use logging::recurring::{Said, Verdict};
+use logging::recurring::{MessageVerdict, OmittedMessage};
 use logging::sink::local_time;
 use runtime::backend::Address;
 use runtime::descriptors::HeldDescriptors;
@@ -37,7 +37,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use upstream::fastcgi::{Pool, Watch};
+use upstream::fastcgi::{Pool, PoolWatch};
 
 /// Bytes taken from a socket in one read. Larger heads are put together from several.
 pub(crate) const READ_BYTES: usize = 16 * 1024;
@@ -77,17 +77,17 @@ pub struct Context {
     only_row: Option<usize>,
     pub(crate) slots: Rc<Slots>,
     pub(crate) meter: Meter,
-    pub(crate) cache: RefCell<Cache>,
+    pub(crate) cache: RefCell<ResponseCache>,
     pub(crate) merged: Merged,
     pub(crate) htaccess: Htaccess,
-    pub(crate) known: Known,
+    pub(crate) known: AnswerCache,
     /// What modules keep on this thread.
     pub modules: ThreadState,
-    pub(crate) scratch: RefCell<Scratch>,
+    pub(crate) scratch: RefCell<ThreadBuffers>,
     /// Where keys of the cache are put together.
     pub(crate) key: RefCell<Vec<u8>>,
     pub(crate) access: RefCell<access_log::Writer>,
-    pools: Watch,
+    pools: PoolWatch,
     /// What look-ups of scripts have come to.
     pub(crate) script_cache: RefCell<ScriptCache>,
     going_on: GoingOn,
@@ -100,7 +100,7 @@ pub struct Context {
 }
 
 /// Buffers that are only used between two waits, and therefore once per thread.
-pub(crate) struct Scratch {
+pub(crate) struct ThreadBuffers {
     pub(crate) input: Vec<u8>,
     pub(crate) output: Vec<u8>,
     pub(crate) parser: HeadParser,
@@ -108,7 +108,11 @@ pub(crate) struct Scratch {
 
 /// What a thread with `share` of its process's slots may keep. A cgroup may leave less memory than
 /// the machine has; the parent has looked.
-fn cache_bounds(board: &Scoreboard, carries: ConnectionsPerThread, share: usize) -> cache::Bounds {
+fn cache_bounds(
+    board: &Scoreboard,
+    carries: ConnectionsPerThread,
+    share: usize,
+) -> cache::CacheBounds {
     let memory_bytes = match board.sizing().total_bytes {
         0 => process::memory_bytes(),
         bytes => bytes,
@@ -164,18 +168,18 @@ impl Context {
         let bounds = cache_bounds(&board, carries, share as usize);
         Ok(Rc::new(Self {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
-            cache: RefCell::new(Cache::new(bounds, files)),
+            cache: RefCell::new(ResponseCache::new(bounds, files)),
             merged: Merged::default(),
             htaccess: Htaccess::default(),
-            known: Known::default(),
+            known: AnswerCache::default(),
             modules: ThreadState::default(),
-            scratch: RefCell::new(Scratch {
+            scratch: RefCell::new(ThreadBuffers {
                 input: vec![0; if only_row.is_some() { READ_BYTES_OF_ONE } else { READ_BYTES }],
                 output: Vec::new(),
                 parser: HeadParser::new(),
             }),
             key: RefCell::default(),
-            pools: Watch::new(server.pools.clone(), server.held.clone()),
+            pools: PoolWatch::new(server.pools.clone(), server.held.clone()),
             script_cache: RefCell::default(),
             going_on: GoingOn::default(),
             date: RefCell::new((0, String::new())),
@@ -204,7 +208,7 @@ impl Context {
     }
 
     /// This thread's part in looking after all of them.
-    pub fn pools(&self) -> &Watch {
+    pub fn pools(&self) -> &PoolWatch {
         &self.pools
     }
 
@@ -470,11 +474,12 @@ impl Context {
         let text = Cow::Borrowed(failure.text.as_str());
         let Some(subject) = &failure.recurs else { return Some(text) };
         let Details { module, level, id, os_error, .. } = **failure;
-        let said = Said { host, module, level, id, os_error, text: text.clone().into_owned() };
+        let said =
+            OmittedMessage { host, module, level, id, os_error, text: text.clone().into_owned() };
         match self.server.recurring.judge(subject, &said, clock::monotonic_ms()) {
-            Verdict::Log(more) if more.is_empty() => Some(text),
-            Verdict::Log(more) => Some(Cow::Owned(format!("{text}{more}"))),
-            Verdict::Count => None,
+            MessageVerdict::Log(more) if more.is_empty() => Some(text),
+            MessageVerdict::Log(more) => Some(Cow::Owned(format!("{text}{more}"))),
+            MessageVerdict::Count => None,
         }
     }
 

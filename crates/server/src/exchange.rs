@@ -12,7 +12,7 @@ use crate::representation::Representation;
 use crate::request_context::{Because, MethodAndTarget, Original, Purpose, RequestContext};
 use crate::response::Response;
 use crate::script_cache::CachedScript;
-use crate::sharing::{self, Kept};
+use crate::sharing::{self, KeptPart};
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
 use crate::table::Tables;
@@ -80,7 +80,7 @@ pub(crate) async fn exchange(
     received: Rc<ReceivedRequest>,
     cached: Option<Rc<CachedScript>>,
 ) -> ExchangeResult {
-    let mut ran = Ran::default();
+    let mut ran = RanHandler::default();
     if let Some(cached) = cached {
         let mut request = Box::new(cached.request(context, host, received.clone()));
         let limit = request.settings.core.limit_request_body();
@@ -125,14 +125,14 @@ pub(crate) async fn refused(
     if let Some(settings) = settings {
         request.settings = settings;
     }
-    conclude(request, Err(failure.into()), Ran::default(), &received).await
+    conclude(request, Err(failure.into()), RanHandler::default(), &received).await
 }
 
 /// From what came of it to a response that can be sent.
 async fn conclude(
     mut request: Box<RequestContext<'_>>,
     outcome: Result<Response, Stop>,
-    mut ran: Ran,
+    mut ran: RanHandler,
     received: &Rc<ReceivedRequest>,
 ) -> ExchangeResult {
     let context = request.context;
@@ -165,7 +165,7 @@ async fn conclude(
     let chosen = access_log::chosen(&request, &response);
     let reusable = match (ran.reusable, codings) {
         (Some(source), Ok(codings))
-            if Kept::Response.may_be_of(&request) && response.is_whole_file() =>
+            if KeptPart::Response.may_be_of(&request) && response.is_whole_file() =>
         {
             Some(Reusable { source, codings, only_s: request.is_momentary().then_some(start_s) })
         }
@@ -196,7 +196,7 @@ fn may_take_over(received: &ReceivedRequest, response: &Response) -> Result<(), 
 
 /// What ran, for the log and for the fast path.
 #[derive(Default)]
-struct Ran {
+struct RanHandler {
     handler: Option<&'static str>,
     reusable: Option<Rc<Representation>>,
 }
@@ -259,7 +259,7 @@ fn bad_path(status: Status, raw: &[u8]) -> Failure {
 }
 
 /// Find a handler, and run it.
-async fn run(request: &mut RequestContext<'_>, ran: &mut Ran) -> Result<Response, Stop> {
+async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<Response, Stop> {
     let asked = request.path.clone();
     let handler = look_up(request).await?;
     ran.handler = Some(handler.name());
@@ -288,7 +288,7 @@ async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, St
 }
 
 /// Follow internal redirects, and find a page for a failure.
-async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut Ran) -> Response {
+async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandler) -> Response {
     let mut outcome: Result<Response, Stop> = Err(stop);
     let mut failed: Option<Failure> = None;
     loop {

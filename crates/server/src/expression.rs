@@ -11,11 +11,11 @@ use crate::response::Response;
 use crate::waiting::NowOrLater;
 pub use expr::Mode;
 use expr::{
-    Expr, Facts, FileError, FileKind, FileStatus, LocalTime, Matches, StringExpr, Variable,
+    Expr, Facts, FileError, FileKind, FileStatus, Matches, ServerVariable, StringExpr, TimeParts,
 };
 use logging::sink::local_time;
 use message::{Method, Status};
-use runtime::file::{self, Kind};
+use runtime::file::{self, FileType};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::Read;
@@ -176,9 +176,9 @@ impl LookedUp {
 
 /// A text with `%{...}` in it.
 #[derive(Clone, Debug)]
-pub struct Text(Arc<StringExpr>);
+pub struct ExpressionText(Arc<StringExpr>);
 
-impl Text {
+impl ExpressionText {
     /// Compile `text`.
     ///
     /// # Errors
@@ -268,59 +268,65 @@ fn on_off(on: bool) -> Option<Cow<'static, [u8]>> {
 }
 
 impl Facts for RequestFacts<'_, '_> {
-    fn variable(&self, variable: Variable) -> Option<Cow<'_, [u8]>> {
+    fn variable(&self, variable: ServerVariable) -> Option<Cow<'_, [u8]>> {
         let RequestContext { host, settings, .. } = self.request;
         let (request, received) = (self.request, self.request.received());
         let view = received.view();
         match variable {
-            Variable::RequestMethod => Some(method(request)),
-            Variable::RequestScheme => Some(Cow::Borrowed(request.scheme().as_bytes())),
-            Variable::RequestUri => Some(Cow::Borrowed(&request.path)),
-            Variable::RequestFilename => Some(Cow::Owned(request.filename())),
-            Variable::RemoteHost => text(request.client_name()),
-            Variable::RemoteAddr => text(request.client().to_string()),
-            Variable::RemoteIdent | Variable::RequestLogId | Variable::ConnLogId => None,
-            Variable::RemoteUser => request.authentication.user.as_deref().map(Cow::Borrowed),
-            Variable::ServerAdmin => host.server_admin.clone().and_then(text),
-            Variable::ServerName => text(request.server_name()),
-            Variable::ServerPort => text(request.server_port().to_string()),
-            Variable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
-            Variable::PathInfo => Some(Cow::Borrowed(&request.mapping.path_info)),
-            Variable::QueryString => request.query().map(Cow::Borrowed),
-            Variable::IsSubreq => text((request.lineage.purpose == Purpose::Sub).to_string()),
-            Variable::DocumentRoot => Some(Cow::Owned(document_root(request))),
-            Variable::ContextDocumentRoot => {
+            ServerVariable::RequestMethod => Some(method(request)),
+            ServerVariable::RequestScheme => Some(Cow::Borrowed(request.scheme().as_bytes())),
+            ServerVariable::RequestUri => Some(Cow::Borrowed(&request.path)),
+            ServerVariable::RequestFilename => Some(Cow::Owned(request.filename())),
+            ServerVariable::RemoteHost => text(request.client_name()),
+            ServerVariable::RemoteAddr => text(request.client().to_string()),
+            ServerVariable::RemoteIdent
+            | ServerVariable::RequestLogId
+            | ServerVariable::ConnLogId => None,
+            ServerVariable::RemoteUser => request.authentication.user.as_deref().map(Cow::Borrowed),
+            ServerVariable::ServerAdmin => host.server_admin.clone().and_then(text),
+            ServerVariable::ServerName => text(request.server_name()),
+            ServerVariable::ServerPort => text(request.server_port().to_string()),
+            ServerVariable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
+            ServerVariable::PathInfo => Some(Cow::Borrowed(&request.mapping.path_info)),
+            ServerVariable::QueryString => request.query().map(Cow::Borrowed),
+            ServerVariable::IsSubreq => text((request.lineage.purpose == Purpose::Sub).to_string()),
+            ServerVariable::DocumentRoot => Some(Cow::Owned(document_root(request))),
+            ServerVariable::ContextDocumentRoot => {
                 let root = request.mapping.context_info.context_root.clone();
                 Some(Cow::Owned(root.unwrap_or_else(|| document_root(request))))
             }
-            Variable::ContextPrefix => Some(Cow::Borrowed(&request.mapping.context_info.prefix)),
-            Variable::AuthType => request.authentication.auth_type.and_then(text),
-            Variable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
-            Variable::ContentType => match self.response {
+            ServerVariable::ContextPrefix => {
+                Some(Cow::Borrowed(&request.mapping.context_info.prefix))
+            }
+            ServerVariable::AuthType => request.authentication.auth_type.and_then(text),
+            ServerVariable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
+            ServerVariable::ContentType => match self.response {
                 Some(response) => response.content_type.clone().and_then(text),
                 None => request.negotiated.content_type.clone().and_then(text),
             },
-            Variable::Handler => {
+            ServerVariable::Handler => {
                 let name = crate::handler::configured(request).ok().flatten();
                 name.and_then(|name| text(name.into_owned()))
             }
-            Variable::ScriptUser | Variable::ScriptGroup => owner(request, variable),
-            Variable::DocumentUri => {
+            ServerVariable::ScriptUser | ServerVariable::ScriptGroup => owner(request, variable),
+            ServerVariable::DocumentUri => {
                 request.tables.env.get("DOCUMENT_URI").or(Some(&request.path)).map(Cow::Borrowed)
             }
-            Variable::RequestStatus => {
+            ServerVariable::RequestStatus => {
                 let status = self.response.map_or(Status::OK, |response| response.status);
                 text(status.code().to_string())
             }
-            Variable::RemotePort => text(received.other_end().port().to_string()),
-            Variable::Https | Variable::Http2 => on_off(false),
-            Variable::Ipv6 => on_off(received.other_end().ip().to_canonical().is_ipv6()),
-            Variable::ConnRemoteAddr => text(received.other_end().ip().to_canonical().to_string()),
-            Variable::ServerSoftware => {
+            ServerVariable::RemotePort => text(received.other_end().port().to_string()),
+            ServerVariable::Https | ServerVariable::Http2 => on_off(false),
+            ServerVariable::Ipv6 => on_off(received.other_end().ip().to_canonical().is_ipv6()),
+            ServerVariable::ConnRemoteAddr => {
+                text(received.other_end().ip().to_canonical().to_string())
+            }
+            ServerVariable::ServerSoftware => {
                 let _ = settings;
                 text(crate::identity::banner(request.site().tokens))
             }
-            Variable::HealthCheckBody => None,
+            ServerVariable::HealthCheckBody => None,
         }
     }
 
@@ -363,7 +369,7 @@ impl Facts for RequestFacts<'_, '_> {
             file::CURRENT_FOLDER,
             path,
             file::Links::Follow,
-            file::Purpose::Read,
+            file::OpenPurpose::Read,
         );
         let opened = std::fs::File::from(file.map_err(|_| FileError::Open)?);
         if !opened.metadata().is_ok_and(|metadata| metadata.is_file()) {
@@ -379,10 +385,10 @@ impl Facts for RequestFacts<'_, '_> {
     fn file_status(&self, path: &[u8], follow_links: bool) -> Option<FileStatus> {
         let (kind, size, is_executable) = file::facts(path, follow_links).ok()?;
         let kind = match kind {
-            Kind::File => FileKind::File,
-            Kind::Directory => FileKind::Directory,
-            Kind::Link => FileKind::Link,
-            Kind::Other => FileKind::Other,
+            FileType::File => FileKind::File,
+            FileType::Directory => FileKind::Directory,
+            FileType::Link => FileKind::Link,
+            FileType::Other => FileKind::Other,
         };
         Some(FileStatus { kind, size, is_executable })
     }
@@ -394,18 +400,18 @@ impl Facts for RequestFacts<'_, '_> {
 
     fn is_reachable_file(&self, path: &[u8]) -> bool {
         let found = file::status_at(file::CURRENT_FOLDER, path);
-        found.is_ok_and(|status| matches!(status.kind, Kind::File | Kind::Directory))
+        found.is_ok_and(|status| matches!(status.kind, FileType::File | FileType::Directory))
     }
 
     fn client_ip(&self) -> Option<IpAddr> {
         Some(self.request.client())
     }
 
-    fn now(&self) -> LocalTime {
+    fn now(&self) -> TimeParts {
         time(runtime::clock::unix_s())
     }
 
-    fn last_modified(&self) -> LocalTime {
+    fn last_modified(&self) -> TimeParts {
         let response = self.response.and_then(|response| response.get("Last-Modified"));
         let modified_s = response.and_then(parse_http_date);
         time(modified_s.unwrap_or_else(runtime::clock::unix_s))
@@ -435,19 +441,19 @@ pub(crate) fn document_root(request: &RequestContext<'_>) -> Vec<u8> {
 }
 
 /// The name of the user or the group that owns the file.
-fn owner(request: &RequestContext<'_>, variable: Variable) -> Option<Cow<'static, [u8]>> {
+fn owner(request: &RequestContext<'_>, variable: ServerVariable) -> Option<Cow<'static, [u8]>> {
     // A handler may have taken the file, or had no need to open it.
     let status =
         request.found.as_ref().map(|entry| entry.status).ok().or(request.mapping.status)?;
     match variable {
-        Variable::ScriptUser => text(runtime::process::user_by_id(status.uid)?.name),
+        ServerVariable::ScriptUser => text(runtime::process::user_by_id(status.uid)?.name),
         _ => None,
     }
 }
 
-fn time(unix_s: i64) -> LocalTime {
+fn time(unix_s: i64) -> TimeParts {
     let time = local_time(unix_s);
-    LocalTime {
+    TimeParts {
         year: u16::try_from(time.year).unwrap_or_default(),
         month: time.month,
         day: time.day,

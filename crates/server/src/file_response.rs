@@ -8,9 +8,9 @@ use crate::phase::Stop;
 use crate::received_request::ReceivedRequest;
 use crate::representation::{Representation, parse_http_date};
 use crate::request_context::{Because, RequestContext};
-use crate::response::{Body, Field, Piece, Response};
+use crate::response::{Body, BodyPiece, Field, Response};
 use crate::waiting::{NowOrLater, Waiting};
-use message::condition::{Conditions, Outcome, Validators, evaluate};
+use message::condition::{ConditionOutcome, Conditions, Validators, evaluate};
 use message::{Known, Method, Status};
 use std::rc::Rc;
 
@@ -63,10 +63,10 @@ pub(crate) fn respond(
     let validators =
         Validators { etag: source.etag.as_deref(), last_modified_s: Some(source.last_modified_s) };
     Ok(match evaluate(conditions, &validators, method != Method::Post) {
-        Outcome::Proceed => whole(source),
-        Outcome::NotModified => describe(Response::new(Status::NOT_MODIFIED), source),
+        ConditionOutcome::Proceed => whole(source),
+        ConditionOutcome::NotModified => describe(Response::new(Status::NOT_MODIFIED), source),
         // No page, and what is said is about the file (core.c, default_handler).
-        Outcome::PreconditionFailed => {
+        ConditionOutcome::PreconditionFailed => {
             Response { status: Status::PRECONDITION_FAILED, body: Body::default(), ..whole(source) }
         }
     })
@@ -155,7 +155,7 @@ fn describe(mut response: Response, source: &Representation) -> Response {
 fn whole(source: &Rc<Representation>) -> Response {
     let mut response = describe(Response::new(Status::OK), source);
     response.content_type.clone_from(&source.content_type);
-    response.body.pieces.push(Piece::File {
+    response.body.pieces.push(BodyPiece::File {
         source: source.clone(),
         offset: 0,
         length: source.status.size,

@@ -5,17 +5,17 @@
 use crate::accounting::TimeSpent;
 use crate::context::Context;
 use crate::received_request::ReceivedRequest;
-use crate::slots::{Place, Slot, Slots};
+use crate::slots::{Slot, SlotPlace, Slots};
 use runtime::clock;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// A request slot while it is held. The request is counted there when it is over.
-pub struct Held {
+pub struct HeldSlot {
     slot: RefCell<Option<Slot>>,
     /// Where it is to be counted, until it is.
-    place: RefCell<Option<Place>>,
+    place: RefCell<Option<SlotPlace>>,
     /// What was sent.
     bytes: Cell<u64>,
     started_ns: u64,
@@ -24,7 +24,7 @@ pub struct Held {
     spent: Rc<TimeSpent>,
 }
 
-impl Held {
+impl HeldSlot {
     pub(crate) fn new(slot: Slot, request: &ReceivedRequest) -> Self {
         let spent = request.spent.clone();
         spent.hold(slot.place());
@@ -42,7 +42,12 @@ impl Held {
         Self::at(None, None, 0, spent)
     }
 
-    fn at(slot: Option<Slot>, place: Option<Place>, started_ns: u64, spent: Rc<TimeSpent>) -> Self {
+    fn at(
+        slot: Option<Slot>,
+        place: Option<SlotPlace>,
+        started_ns: u64,
+        spent: Rc<TimeSpent>,
+    ) -> Self {
         let (slot, place) = (RefCell::new(slot), RefCell::new(place));
         let (bytes, since_ns) = (Cell::new(0), Cell::new(started_ns));
         Self { slot, place, bytes, started_ns, since_ns, spent }
@@ -77,7 +82,7 @@ impl Held {
         if self.slot.borrow().is_some() {
             return;
         }
-        let waiting = self.spent.wait(Cause::Slot);
+        let waiting = self.spent.wait(WaitCause::Slot);
         let slot = context.slots.acquire().await;
         drop(waiting);
         let (at, view) = ((host, request.local.port()), request.view());
@@ -97,7 +102,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldSlot {
     fn drop(&mut self) {
         self.end();
     }

@@ -1,7 +1,7 @@
 //! What the server calls itself, and when it was built. WordPress, version tests and scanners
 //! look for httpd's name.
 
-use logging::time::{LocalTime, TimeFormat};
+use logging::time::{CalendarSecond, TimeFormat};
 
 /// The full identity, as in `Server` and in log lines. The version is that of the httpd whose
 /// behaviour is promised.
@@ -14,7 +14,7 @@ pub const VERSION: [u32; 3] = [2, 4, 71];
 pub fn built() -> String {
     let unix_s = env!("TRIVET_BUILT_UNIX_S").parse().unwrap_or(0);
     let mut text = Vec::new();
-    TimeFormat::new(b"%Y-%m-%dT%H:%M:%S").write(&LocalTime::utc(unix_s), &mut text);
+    TimeFormat::new(b"%Y-%m-%dT%H:%M:%S").write(&CalendarSecond::utc(unix_s), &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -71,7 +71,7 @@ pub use identity::{IDENTITY, built};
 pub use module_list::{Documented, Modules, STATIC_MODULES};
 pub use mpm_settings::{
     Count, FIRST_GUESS_BYTES, Machine, MpmKind, MpmMessage, MpmSettings, SHARE_PERCENT, Sizes,
-    Sizing, Warning,
+    SizingMode, SizingWarning,
 };
 pub use server::Server;
-pub use site::dump::{Address, HostLine, VirtualHosts};
+pub use site::dump::{AddressHosts, HostLine, VirtualHosts};

@@ -3,7 +3,7 @@
 
 use crate::resolve::{LinkPolicy, Root};
 use crate::site::locate::Layers;
-use runtime::file::{Kind, Status};
+use runtime::file::{FileAttributes, FileType};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Mapping {
     pub path_info: Vec<u8>,
     /// What is there, also after a handler has taken it, and where this process may not read it
     /// (`r->finfo`).
-    pub status: Option<Status>,
+    pub status: Option<FileAttributes>,
     /// How links on the way are treated, if alike in all folders.
     pub links: Option<LinkPolicy>,
     /// Settings of the folder alone, before Files, Location and If.
@@ -45,7 +45,7 @@ impl Mapping {
     }
 
     /// What is there, whether this process may read it or not.
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<FileType> {
         self.status.map(|status| status.kind)
     }
 }
@@ -74,11 +74,11 @@ impl Place {
 }
 
 /// What the place holds.
-pub struct Entry {
+pub struct PlaceEntry {
     /// Open for reading.
     pub file: File,
     /// What the kernel said of it when it was opened.
-    pub status: Status,
+    pub status: FileAttributes,
 }
 
 /// How the URL came to its place, as far as modules told it (`ap_set_context_info` and

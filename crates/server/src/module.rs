@@ -4,7 +4,7 @@
 use crate::input_filter::ChooseInput;
 use crate::metadata::Naming;
 use crate::phase::{
-    Content, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve, Translate,
+    ContentFilter, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve, Translate,
 };
 use crate::request_context::RequestContext;
 use crate::server::Server;
@@ -16,7 +16,7 @@ use config::{Diagnostic, Directive};
 /// A module. Its settings are found by keys, its files hold all that it does.
 pub struct Module {
     /// Its names and directives.
-    pub table: config::Module<Builder>,
+    pub table: config::ModuleDirectives<Builder>,
     pub(crate) hooks: Hooks,
     presence: Presence,
 }
@@ -40,7 +40,7 @@ impl Module {
         directives: &'static [Directive<Builder>],
         hooks: Hooks,
     ) -> Self {
-        let table = config::Module { name, file, directives };
+        let table = config::ModuleDirectives { name, file, directives };
         Self { table, hooks, presence: Presence::Usual }
     }
 
@@ -113,7 +113,7 @@ pub struct Hooks {
     pub resolve: Option<Resolve>,
     /// What changes the content of a response, before its fields are changed. Only one module has
     /// this.
-    pub content: Option<Content>,
+    pub content: Option<ContentFilter>,
     /// What changes the bodies of requests on their way to programs. Only one module has this.
     pub input: Option<ChooseInput>,
     /// What changes a response.

@@ -7,7 +7,7 @@ use crate::phase::Phases;
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::settings::Settings;
-use config::{Diagnostic, Guards, Index, ModuleName, Scope};
+use config::{Diagnostic, DirectiveIndex, Guards, ModuleName, Scope};
 
 /// Every module there is.
 pub struct Modules {
@@ -33,7 +33,7 @@ impl Modules {
     }
 
     /// The tables of directives, in this order.
-    fn tables(&self) -> Vec<&'static config::Module<Builder>> {
+    fn tables(&self) -> Vec<&'static config::ModuleDirectives<Builder>> {
         self.shown().map(|module| &module.table).collect()
     }
 
@@ -83,13 +83,13 @@ impl Modules {
     }
 
     /// The directive rows of all modules, with the names that other modules of httpd would bring.
-    pub fn index(&self) -> Index<Builder> {
-        Index::new(&self.tables(), config::known::NAMES).guarded(self.guards)
+    pub fn index(&self) -> DirectiveIndex<Builder> {
+        DirectiveIndex::new(&self.tables(), config::known::NAMES).guarded(self.guards)
     }
 
     /// The rows that are in force with the modules that were loaded, and with those of httpd's that
     /// were asked for and are `missing`: their directives are warned about.
-    pub fn index_of(&self, loaded: &[&str], missing: &[&str]) -> Index<Builder> {
+    pub fn index_of(&self, loaded: &[&str], missing: &[&str]) -> DirectiveIndex<Builder> {
         let always: Vec<&str> =
             self.all.iter().filter(|it| it.is_always_there()).map(|it| it.table.name).collect();
         self.index().with_loaded(&self.tables(), |symbol| {

@@ -8,7 +8,7 @@ pub mod help;
 mod message;
 
 pub use auto::{FIRST_GUESS_BYTES, Machine, SHARE_PERCENT};
-pub use check::{Sizes, Sizing, Warning};
+pub use check::{Sizes, SizingMode, SizingWarning};
 pub use message::MpmMessage;
 
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub enum MpmKind {
 }
 
 /// What an MPM is called.
-struct Names {
+struct MpmNames {
     /// On the command line, in `-V` and on the status page.
     name: &'static str,
     /// In `LoadModule`.
@@ -43,12 +43,12 @@ const fn names(
     symbol: &'static str,
     module: &'static str,
     file: &'static str,
-) -> Names {
-    Names { name, symbol, module, file }
+) -> MpmNames {
+    MpmNames { name, symbol, module, file }
 }
 
 #[rustfmt::skip]
-const KINDS: &[(MpmKind, Names)] = &[
+const KINDS: &[(MpmKind, MpmNames)] = &[
     (MpmKind::Prefork, names("prefork", "mpm_prefork_module", "mpm_prefork", "prefork.c")),
     (MpmKind::Worker, names("worker", "mpm_worker_module", "mpm_worker", "worker.c")),
     (MpmKind::Event, names("event", "mpm_event_module", "mpm_event", "event.c")),
@@ -60,7 +60,7 @@ impl MpmKind {
         KINDS.iter().map(|row| row.0)
     }
 
-    fn names_of(self) -> &'static Names {
+    fn names_of(self) -> &'static MpmNames {
         KINDS.iter().find(|row| row.0 == self).map_or(&KINDS[0].1, |row| &row.1)
     }
 

@@ -4,7 +4,7 @@
 
 use crate::context::Context;
 use crate::phase::Stop;
-use crate::question::{self, Answer, Question};
+use crate::question::{self, HelperAnswer, Question};
 use crate::request_context::{Because, RequestContext};
 use crate::site::host::UseCanonicalName;
 use std::cell::RefCell;
@@ -29,14 +29,14 @@ const NAMES_MAX: usize = 8;
 
 /// Whose address it is. They may be the same, but what makes one known says nothing of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum NamedEnd {
     /// The client.
     Client(IpAddr),
     /// Our own.
     Local(IpAddr),
 }
 
-impl End {
+impl NamedEnd {
     fn address(self) -> IpAddr {
         let (Self::Client(address) | Self::Local(address)) = self;
         address
@@ -45,26 +45,26 @@ impl End {
 
 /// Names that were found, or not found, on behalf of one connection.
 #[derive(Default)]
-pub struct Names(RefCell<Vec<(End, Option<Rc<str>>)>>);
+pub struct ConnectionNames(RefCell<Vec<(NamedEnd, Option<Rc<str>>)>>);
 
-impl Names {
+impl ConnectionNames {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
     }
 
     /// The name, as far as it is known.
-    pub fn get(&self, end: End) -> Option<Rc<str>> {
+    pub fn get(&self, end: NamedEnd) -> Option<Rc<str>> {
         self.asked(end).flatten()
     }
 
     /// The outer `None` says that nobody has asked yet.
-    fn asked(&self, end: End) -> Option<Option<Rc<str>>> {
+    fn asked(&self, end: NamedEnd) -> Option<Option<Rc<str>>> {
         let rows = self.0.borrow();
         rows.iter().find(|row| row.0 == end).map(|row| row.1.clone())
     }
 
     /// As in httpd the first answer stays (`conn_rec.remote_host`).
-    pub fn keep(&self, end: End, name: Option<&str>) {
+    pub fn keep(&self, end: NamedEnd, name: Option<&str>) {
         if self.asked(end).is_some() {
             return;
         }
@@ -76,7 +76,7 @@ impl Names {
     }
 
     /// What to ask for a name that is wanted and was not asked for before.
-    fn question(&self, end: End, lookups: HostnameLookups) -> Option<Question> {
+    fn question(&self, end: NamedEnd, lookups: HostnameLookups) -> Option<Question> {
         match lookups {
             _ if self.asked(end).is_some() => None,
             HostnameLookups::Off => None,
@@ -85,14 +85,14 @@ impl Names {
         }
     }
 
-    fn keep_answer(&self, end: End, answer: &Answer) {
-        if let Answer::Name(name) = answer {
+    fn keep_answer(&self, end: NamedEnd, answer: &HelperAnswer) {
+        if let HelperAnswer::Name(name) = answer {
             self.keep(end, name.as_deref());
         }
     }
 
     /// Have it looked up for a log or a script. Without a thread for it there is no name.
-    pub(crate) async fn find(&self, context: &Context, end: End, lookups: HostnameLookups) {
+    pub(crate) async fn find(&self, context: &Context, end: NamedEnd, lookups: HostnameLookups) {
         let Some(question) = self.question(end, lookups) else { return };
         if let Ok(answer) = question::answer(context, question).await {
             self.keep_answer(end, &answer);
@@ -103,7 +103,7 @@ impl Names {
     async fn ask(
         &self,
         request: &RequestContext<'_>,
-        end: End,
+        end: NamedEnd,
         lookups: HostnameLookups,
     ) -> Result<(), Stop> {
         if let Some(question) = self.question(end, lookups) {
@@ -130,7 +130,7 @@ pub(crate) fn are_for_scripts(request: &RequestContext<'_>) -> bool {
 /// Find that name.
 pub(crate) async fn find_for_script(request: &RequestContext<'_>) {
     let lookups = request.settings.core.hostname_lookups();
-    let client = End::Client(request.client());
+    let client = NamedEnd::Client(request.client());
     request.received().names.find(request.context, client, lookups).await;
 }
 
@@ -146,11 +146,11 @@ pub(crate) async fn prepare(request: &RequestContext<'_>) -> Result<(), Stop> {
     let names = &received.names;
     if canonical == UseCanonicalName::Dns {
         request.mark_personal();
-        let local = End::Local(received.local_ip());
+        let local = NamedEnd::Local(received.local_ip());
         names.ask(request, local, HostnameLookups::On).await?;
     }
     if lookups != HostnameLookups::Off && LOOKED_AT.load(Ordering::Relaxed) {
-        names.ask(request, End::Client(request.client()), lookups).await?;
+        names.ask(request, NamedEnd::Client(request.client()), lookups).await?;
     }
     Ok(())
 }
@@ -161,19 +161,19 @@ mod tests {
 
     #[test]
     fn the_first_answer_stays_and_has_no_case() {
-        let names = Names::default();
-        let end = End::Client(IpAddr::from([192, 0, 2, 1]));
+        let names = ConnectionNames::default();
+        let end = NamedEnd::Client(IpAddr::from([192, 0, 2, 1]));
         assert_eq!(names.get(end), None);
         names.keep(end, Some("A.Example"));
         names.keep(end, None);
         assert_eq!(names.get(end).as_deref(), Some("a.example"));
-        assert_eq!(names.get(End::Local(end.address())), None);
+        assert_eq!(names.get(NamedEnd::Local(end.address())), None);
     }
 
     #[test]
     fn only_so_many_are_kept() {
-        let names = Names::default();
-        let end = |nth| End::Client(IpAddr::from([192, 0, 2, nth]));
+        let names = ConnectionNames::default();
+        let end = |nth| NamedEnd::Client(IpAddr::from([192, 0, 2, nth]));
         for nth in 0..=u8::MAX {
             names.keep(end(nth), Some("x"));
         }

@@ -1,7 +1,7 @@
 //! What the server calls itself: in URLs that it sends, to scripts and in logs
 //! (`UseCanonicalName`, `UseCanonicalPhysicalPort`).
 
-use crate::names::End;
+use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, RequestContext};
 use crate::site::host::UseCanonicalName;
@@ -23,7 +23,7 @@ impl RequestContext<'_> {
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::On => canonical.unwrap_or_else(local),
             UseCanonicalName::Dns => {
-                let name = received.names.get(End::Local(received.local_ip()));
+                let name = received.names.get(NamedEnd::Local(received.local_ip()));
                 name.map(|name| name.to_string()).or(canonical).unwrap_or_else(local)
             }
             UseCanonicalName::Off => received

@@ -6,7 +6,7 @@ use crate::site::timing::ReadTimeout;
 /// A body that comes. Bytes earn time, as with mod_reqtimeout, but a fast start does not buy hours:
 /// what is earned is at most the longest silence that is borne.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct BodyPace {
     limit: ReadTimeout,
     started_ms: u64,
     until_ms: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Pace {
     earned_max_ms: u64,
 }
 
-impl Pace {
+impl BodyPace {
     /// One that is waited for from now on.
     pub(crate) fn new(limit: ReadTimeout, timeout_ms: u64, now_ms: u64) -> Self {
         let until_ms = now_ms.saturating_add(limit.allowance_ms(0));
@@ -44,12 +44,12 @@ impl Pace {
 
 /// How long a client was waited for, all in all.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Waited {
+pub(crate) struct ClientWait {
     before_ms: u64,
     since_ms: Option<u64>,
 }
 
-impl Waited {
+impl ClientWait {
     /// It is waited for now: when `limit_ms` are over.
     pub(crate) fn until_ms(&mut self, limit_ms: u64, now_ms: u64) -> u64 {
         let since_ms = *self.since_ms.get_or_insert(now_ms);
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn bytes_earn_time_but_never_more_than_the_longest_silence() {
-        let mut pace = Pace::new(LIMIT, 60_000, 1000);
+        let mut pace = BodyPace::new(LIMIT, 60_000, 1000);
         assert_eq!(pace.until_ms(), 21_000);
         pace.received(500, 1000);
         assert_eq!(pace.until_ms(), 22_000);
@@ -90,22 +90,22 @@ mod tests {
     #[test]
     fn limits_hold_as_they_are_configured() {
         let fixed = ReadTimeout { first_ms: 3000, most_ms: 3000, min_rate: 0 };
-        let mut pace = Pace::new(fixed, 60_000, 0);
+        let mut pace = BodyPace::new(fixed, 60_000, 0);
         pace.received(1 << 30, 1000);
         assert_eq!(pace.until_ms(), 3000);
         let most = ReadTimeout { most_ms: 40_000, ..LIMIT };
-        let mut pace = Pace::new(most, 60_000, 0);
+        let mut pace = BodyPace::new(most, 60_000, 0);
         pace.received(1 << 30, 1000);
         assert_eq!(pace.until_ms(), 40_000);
         let none = ReadTimeout { first_ms: 0, ..LIMIT };
-        let mut pace = Pace::new(none, 60_000, 0);
+        let mut pace = BodyPace::new(none, 60_000, 0);
         pace.received(1, 1000);
         assert!(pace.until_ms() > 1 << 50);
     }
 
     #[test]
     fn only_the_time_counts_in_which_the_client_is_waited_for() {
-        let mut waited = Waited::default();
+        let mut waited = ClientWait::default();
         assert_eq!(waited.until_ms(1000, 0), 1000);
         assert_eq!(waited.until_ms(1000, 300), 1000);
         waited.end(400);

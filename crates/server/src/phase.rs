@@ -19,7 +19,7 @@ use crate::site::settings::Settings;
 use crate::waiting::{NowOrLater, Waiting};
 use crate::{admit, walk};
 use message::{Method, RequestHead, Status, Target};
-use runtime::file::{self, Errno, Kind};
+use runtime::file::{self, Errno, FileType};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -94,10 +94,10 @@ pub(crate) type Filter =
     for<'l, 'a> fn(&'l RequestContext<'a>, Response) -> NowOrLater<'l, Response>;
 
 /// Whether a prepared response may answer a request, as far as a module goes.
-pub(crate) type Plain = fn(&Seen<'_>) -> bool;
+pub(crate) type Plain = fn(&FastRequest<'_>) -> bool;
 
 /// What the fast path knows of a request.
-pub struct Seen<'s> {
+pub struct FastRequest<'s> {
     /// What the thread has.
     pub context: &'s Context,
     /// The virtual host.
@@ -118,7 +118,7 @@ pub(crate) type Codings = fn(&RequestContext<'_>, &Response) -> Result<Vec<Codin
 
 /// Changes the content of responses: the output filters.
 #[derive(Clone, Copy)]
-pub struct Content {
+pub struct ContentFilter {
     /// Which codings a response may get.
     pub codings: Codings,
     /// Changes the content.
@@ -147,7 +147,7 @@ pub struct Phases {
     pub(crate) fixup: Vec<Hook>,
     pub(crate) resolve: Vec<Resolve>,
     /// Of one module at most.
-    pub(crate) content: Option<Content>,
+    pub(crate) content: Option<ContentFilter>,
     /// Of one module at most.
     pub(crate) input: Option<ChooseInput>,
     /// Of one module at most.
@@ -438,7 +438,7 @@ fn denied(request: &RequestContext<'_>, path: &str) -> Failure {
             );
             ("core", 35, text)
         }
-        Ok(Kind::Directory) => {
+        Ok(FileType::Directory) => {
             ("autoindex", 1275, format!("Can't open directory for index: {path}"))
         }
         Ok(_) => ("core", 132, format!("file permissions deny server access: {path}")),
@@ -454,7 +454,7 @@ pub fn is_file(request: &RequestContext<'_>) -> bool {
 /// Whether the place holds a regular file. That is enough for a script, which whoever runs it has
 /// to be allowed to read, and not this process.
 pub fn is_regular(request: &RequestContext<'_>) -> bool {
-    request.kind() == Some(Kind::File)
+    request.kind() == Some(FileType::File)
 }
 
 /// The place of a path that is known per request only. It is made normal as httpd does

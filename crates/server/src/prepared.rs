@@ -13,8 +13,8 @@ use crate::exchange::{ExchangeResult, LogDetails, Reusable};
 use crate::file_response;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
-use crate::response::{Piece, Response};
-use crate::sharing::{Kept, is_like_others};
+use crate::response::{BodyPiece, Response};
+use crate::sharing::{KeptPart, is_like_others};
 use crate::site::host::Host;
 use message::{Framing, Known, Method, RequestHead, ResponseHead, Target};
 use runtime::file;
@@ -43,7 +43,7 @@ pub(crate) fn find<'a>(
     head: &RequestHead<'_>,
     framing: &Framing<'a>,
 ) -> Option<CacheHit<'a>> {
-    let (method, path) = Kept::Response.asked(head, framing)?;
+    let (method, path) = KeptPart::Response.asked(head, framing)?;
     let mut prepared = current(context, host, path, None)?;
     if !prepared.codings.is_empty() {
         let mut values = head.get_all(Known::AcceptEncoding);
@@ -101,10 +101,10 @@ pub(crate) fn known(
     request: &ReceivedRequest,
     framing: &Framing<'_>,
 ) -> Option<ExchangeResult> {
-    let (_, path) = Kept::File.asked(&request.view(), framing)?;
+    let (_, path) = KeptPart::File.asked(&request.view(), framing)?;
     let prepared = current(context, host, path, None)?;
     let settings = &prepared.source.settings;
-    if !prepared.is_bare || !Kept::File.is_for((context, host, settings), request, framing) {
+    if !prepared.is_bare || !KeptPart::File.is_for((context, host, settings), request, framing) {
         return None;
     }
     let response = file_response::from_file(request, &prepared.source).ok()?;
@@ -139,7 +139,7 @@ pub(crate) fn remember(
     }
     let Some(size) = response.body.len() else { return };
     // What was made in memory is kept there, too.
-    let is_made = matches!(response.body.pieces.as_slice(), [Piece::Bytes(_)]);
+    let is_made = matches!(response.body.pieces.as_slice(), [BodyPiece::Bytes(_)]);
     let is_whole = is_made || size <= SMALL_BYTES;
     if !is_whole && !source.settings.core.uses_sendfile() {
         return;
@@ -149,7 +149,7 @@ pub(crate) fn remember(
     print(&head, now_s, &mut bytes);
     let head_len = bytes.len();
     let is_written = match response.body.pieces.as_slice() {
-        [Piece::Bytes(content)] => {
+        [BodyPiece::Bytes(content)] => {
             bytes.extend_from_slice(content);
             true
         }

@@ -11,7 +11,7 @@ use crate::request_context::RequestContext;
 use crate::waiting::{NowOrLater, Waiting, ended};
 use message::Status;
 use pattern::password;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ pub enum Question {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HelperAnswer {
     /// Whether it fits; an error says why nobody can tell.
     Fits(Result<bool, password::Unusable>),
     /// `None`: it has no name that can be trusted.
@@ -68,12 +68,16 @@ impl Question {
     }
 
     /// This takes up to about a second for a password, and as long as a resolver waits for a name.
-    pub(crate) fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self) -> HelperAnswer {
         match self {
-            Self::Password { hash, password } => Answer::Fits(password::verify(hash, password)),
-            Self::NameOf(address) => Answer::Name(trusted_name(*address)),
-            Self::ClaimedNameOf(address) => Answer::Name(runtime::hostname::name_of(*address)),
-            Self::AddressesOf(name) => Answer::Addresses(addresses(name)),
+            Self::Password { hash, password } => {
+                HelperAnswer::Fits(password::verify(hash, password))
+            }
+            Self::NameOf(address) => HelperAnswer::Name(trusted_name(*address)),
+            Self::ClaimedNameOf(address) => {
+                HelperAnswer::Name(runtime::hostname::name_of(*address))
+            }
+            Self::AddressesOf(name) => HelperAnswer::Addresses(addresses(name)),
         }
     }
 }
@@ -97,14 +101,14 @@ const WAITS_MAX: u32 = 128;
 /// What has been found out on behalf of a request, by all look-ups that belong to it.
 #[derive(Default)]
 pub(crate) struct Answers {
-    rows: Vec<(Key, Rc<dyn Any>)>,
+    rows: Vec<(QuestionKey, Rc<dyn Any>)>,
     waits: u32,
     /// The thread itself waits, as [`here`] says.
     is_here: bool,
 }
 
 impl Answers {
-    fn find<T: 'static>(&self, key: Key) -> Option<Rc<T>> {
+    fn find<T: 'static>(&self, key: QuestionKey) -> Option<Rc<T>> {
         let row = self.rows.iter().find(|row| row.0 == key)?;
         row.1.clone().downcast().ok()
     }
@@ -114,7 +118,7 @@ impl Answers {
 ///
 /// # Errors
 /// As [`elsewhere`].
-pub fn ask<'l>(request: &'l RequestContext<'_>, question: Question) -> Waiting<'l, Answer> {
+pub fn ask<'l>(request: &'l RequestContext<'_>, question: Question) -> Waiting<'l, HelperAnswer> {
     request.mark_personal();
     ask_for_all(request, question)
 }
@@ -126,7 +130,7 @@ pub fn ask<'l>(request: &'l RequestContext<'_>, question: Question) -> Waiting<'
 pub(crate) fn ask_for_all<'l>(
     request: &'l RequestContext<'_>,
     question: Question,
-) -> Waiting<'l, Answer> {
+) -> Waiting<'l, HelperAnswer> {
     let known = &request.context.known;
     let key = known.key(&question);
     if let Some(answer) = known.get(key, request.context.now_s()) {
@@ -165,13 +169,13 @@ pub fn elsewhere<'l, T: Send + 'static>(
         return NowOrLater::Now(Ok(keep(request, key, work())));
     }
     NowOrLater::later(async move {
-        let found = accounting::blocking(request.spent(), Cause::Helper, work).await;
+        let found = accounting::blocking(request.spent(), WaitCause::Helper, work).await;
         Ok(keep(request, key, found.map_err(|error| no_thread(&error))?))
     })
 }
 
 /// What was found out, for all look-ups of the request.
-fn keep<T: 'static>(request: &RequestContext<'_>, key: Key, answer: T) -> Rc<T> {
+fn keep<T: 'static>(request: &RequestContext<'_>, key: QuestionKey, answer: T) -> Rc<T> {
     let answer = Rc::new(answer);
     request.common.answers.borrow_mut().rows.push((key, answer.clone()));
     answer
@@ -206,7 +210,7 @@ fn no_thread(error: &io::Error) -> Failure {
 ///
 /// # Errors
 /// There is no thread for it.
-pub(crate) async fn answer(context: &Context, question: Question) -> io::Result<Answer> {
+pub(crate) async fn answer(context: &Context, question: Question) -> io::Result<HelperAnswer> {
     let (known, now_s) = (&context.known, context.now_s());
     let key = known.key(&question);
     if let Some(answer) = known.get(key, now_s) {
@@ -220,7 +224,7 @@ pub(crate) async fn answer(context: &Context, question: Question) -> io::Result<
 
 /// Stands for a question without holding it: two keyed hashes, so that no password is kept and a
 /// client cannot find another question with the same key.
-pub(crate) type Key = [u64; 2];
+pub(crate) type QuestionKey = [u64; 2];
 
 /// How long an answer is good for, in seconds. A page and what it embeds come within this.
 const KEPT_S: i64 = 10;
@@ -230,24 +234,24 @@ const KEPT_MAX: usize = 1024;
 
 /// Answers of one serving thread.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct AnswerCache {
     keys: [RandomState; 2],
-    rows: RefCell<HashMap<Key, (i64, Answer)>>,
+    rows: RefCell<HashMap<QuestionKey, (i64, HelperAnswer)>>,
 }
 
-impl Known {
-    fn key(&self, question: &(impl Hash + ?Sized)) -> Key {
+impl AnswerCache {
+    fn key(&self, question: &(impl Hash + ?Sized)) -> QuestionKey {
         [0, 1].map(|nth| self.keys[nth].hash_one(question))
     }
 
-    fn get(&self, key: Key, now_s: i64) -> Option<Answer> {
+    fn get(&self, key: QuestionKey, now_s: i64) -> Option<HelperAnswer> {
         let rows = self.rows.borrow();
         rows.get(&key).filter(|row| row.0 > now_s).map(|row| row.1.clone())
     }
 
     /// A wrong password is not kept: who guesses has to wait each time, and takes no room here.
-    fn keep(&self, key: Key, is_password: bool, answer: &Answer, now_s: i64) {
-        if is_password && *answer != Answer::Fits(Ok(true)) {
+    fn keep(&self, key: QuestionKey, is_password: bool, answer: &HelperAnswer, now_s: i64) {
+        if is_password && *answer != HelperAnswer::Fits(Ok(true)) {
             return;
         }
         let mut rows = self.rows.borrow_mut();
@@ -268,12 +272,12 @@ mod tests {
 
     #[test]
     fn right_passwords_are_known_for_a_while_and_wrong_ones_never() {
-        let known = Known::default();
+        let known = AnswerCache::default();
         let (right, wrong) = (password("a"), password("b"));
         for (question, fits) in [(&right, true), (&wrong, false)] {
-            known.keep(known.key(question), true, &Answer::Fits(Ok(fits)), 100);
+            known.keep(known.key(question), true, &HelperAnswer::Fits(Ok(fits)), 100);
         }
-        let fits = Some(Answer::Fits(Ok(true)));
+        let fits = Some(HelperAnswer::Fits(Ok(true)));
         assert_eq!(known.get(known.key(&right), 100), fits);
         assert_eq!(known.get(known.key(&right), 100 + KEPT_S - 1), fits);
         assert_eq!(known.get(known.key(&right), 100 + KEPT_S), None);
@@ -282,10 +286,10 @@ mod tests {
 
     #[test]
     fn only_so_much_is_kept() {
-        let known = Known::default();
+        let known = AnswerCache::default();
         for nth in 0..KEPT_MAX * 2 {
             let question = password(&nth.to_string());
-            known.keep(known.key(&question), true, &Answer::Fits(Ok(true)), 100);
+            known.keep(known.key(&question), true, &HelperAnswer::Fits(Ok(true)), 100);
             assert!(known.rows.borrow().len() <= KEPT_MAX);
         }
     }

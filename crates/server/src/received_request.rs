@@ -1,12 +1,12 @@
 //! A request that left the fast path: its head, owned, and who sent it.
 
 use crate::accounting::TimeSpent;
-use crate::held::Held;
-use crate::names::Names;
+use crate::held::HeldSlot;
+use crate::names::ConnectionNames;
 use crate::request_body::RequestBody;
 use crate::response::Field;
-use http1::{HeadLimits, HeadParser, Progress};
-use logging::access::Fields;
+use http1::{HeadLimits, HeadParser, HeadProgress};
+use logging::access::NamedValues;
 use logging::id::LogIds;
 use message::{
     BodyLength, Framing, FramingSpans, Head, Method, OwnedHead, Refusal, RequestHead, limits,
@@ -39,14 +39,14 @@ pub struct ReceivedRequest {
     /// What the error log has said about it.
     pub ids: LogIds,
     /// What is known of the names of the connection's ends.
-    pub names: Rc<Names>,
+    pub names: Rc<ConnectionNames>,
     /// Whether it is given up when the client sends no more. Others are answered even then: some
     /// clients close their side as soon as they have asked.
     pub ends_with_input: Rc<Cell<bool>>,
     /// Its body, if it has one.
     pub incoming: Option<Rc<RequestBody>>,
     /// The slot that it has, once it has one: it may be given back while somebody is waited for.
-    pub held: RefCell<Weak<Held>>,
+    pub held: RefCell<Weak<HeldSlot>>,
     /// Where its time goes.
     pub spent: Rc<TimeSpent>,
 }
@@ -193,7 +193,7 @@ impl ReceivedRequest {
     }
 }
 
-impl Fields for ReceivedRequest {
+impl NamedValues for ReceivedRequest {
     fn field(&self, name: &str) -> Option<&[u8]> {
         Self::field(self, name.as_bytes())
     }
@@ -209,7 +209,7 @@ fn parsed_line(line: &[u8]) -> Option<OwnedHead> {
         fields: limits::REQUEST_FIELDS_MAX,
     };
     match parser.advance(&raw, &limits) {
-        Ok(Progress::Complete { len }) if len == raw.len() => {
+        Ok(HeadProgress::Complete { len }) if len == raw.len() => {
             Some(OwnedHead::new(&raw, parser.take()))
         }
         _ => None,

@@ -2,7 +2,7 @@
 
 use crate::accounting::{self, TimeSpent};
 use crate::content_digest;
-use crate::mapping::Entry;
+use crate::mapping::PlaceEntry;
 use crate::phase::{self, Stop};
 use crate::request_context::{Because, RequestContext};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
@@ -11,8 +11,8 @@ use crate::site::core::FileEtag;
 use crate::site::settings::Settings;
 use message::etag;
 use runtime::descriptors::HeldDescriptors;
-use runtime::file::{self, Errno, Status};
-use scoreboard::Cause;
+use runtime::file::{self, Errno, FileAttributes};
+use scoreboard::WaitCause;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -25,7 +25,7 @@ pub struct Representation {
     /// The open file.
     pub file: File,
     /// What `fstat` said of it.
-    pub status: Status,
+    pub status: FileAttributes,
     pub(crate) etag: Option<Vec<u8>>,
     pub(crate) last_modified: String,
     /// When it was changed, seconds since 1970.
@@ -85,13 +85,13 @@ impl Representation {
     /// # Errors
     /// 503 if too many files are open; as [`content_digest::md5`].
     pub async fn new(
-        entry: Entry,
+        entry: PlaceEntry,
         request: &RequestContext<'_>,
         origin: Origin,
     ) -> Result<Self, Stop> {
         let held = request.context.hold_file();
         let held = held.ok_or_else(|| phase::open_failure(request, Errno::MFILE))?;
-        let Entry { file, status } = entry;
+        let PlaceEntry { file, status } = entry;
         // Unmarked, here and below: what tells of a file that it is of this second is shared in no
         // other (`is_settled`).
         let (settings, now_us) =
@@ -156,7 +156,7 @@ pub fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
 pub async fn file_tag(
     request: &RequestContext<'_>,
     file: &File,
-    status: &Status,
+    status: &FileAttributes,
 ) -> Result<Option<Vec<u8>>, Stop> {
     let facts = request.settings.core.file_etag();
     let digest = match facts.digest {
@@ -185,7 +185,7 @@ pub fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
 
 /// `Last-Modified` and `ETag` of a folder, of which no digest is made (ap_make_etag_ex: where
 /// nothing but a digest is asked for httpd sends an empty tag, which would match every time).
-pub fn folder_validators(request: &RequestContext<'_>, status: &Status) -> Vec<Field> {
+pub fn folder_validators(request: &RequestContext<'_>, status: &FileAttributes) -> Vec<Field> {
     let now_us = request.unmarked(Because::OfThisSecond).received.start_us;
     let facts = FileEtag { digest: false, ..request.settings.core.file_etag() };
     let changed_s = status.modified_us().min(now_us).div_euclid(1_000_000);
@@ -195,7 +195,7 @@ pub fn folder_validators(request: &RequestContext<'_>, status: &Status) -> Vec<F
 }
 
 /// `FileETag`: hexadecimal facts joined by `-`; weak while the file is younger than a second.
-fn make_etag(facts: FileEtag, status: &Status, now_us: i64) -> Option<Vec<u8>> {
+fn make_etag(facts: FileEtag, status: &FileAttributes, now_us: i64) -> Option<Vec<u8>> {
     let mut tag = Vec::with_capacity(40);
     if facts == (FileEtag { inode: false, mtime: true, size: true, digest: false }) {
         etag::write_file_tag(status.size, status.modified_us(), now_us, &mut tag);
@@ -240,7 +240,7 @@ pub async fn load_cold(
     let cold = source.file.try_clone()?;
     let load = move || file::load(&cold, offset, count);
     match spent {
-        Some(spent) => accounting::blocking(spent, Cause::Disk, load).await,
+        Some(spent) => accounting::blocking(spent, WaitCause::Disk, load).await,
         None => runtime::blocking(load).await,
     }
 }

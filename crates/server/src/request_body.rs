@@ -1,7 +1,7 @@
 //! The body of a request as a handler reads it: decoded, piece by piece, and only as fast as it is
 //! read. The connection fills it; nothing here knows a socket.
 
-use crate::held::Held;
+use crate::held::HeldSlot;
 use message::Refusal;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ struct State {
     /// How it ended.
     end: Option<Result<(), Refusal>>,
     /// The slot of its request.
-    held: Weak<Held>,
+    held: Weak<HeldSlot>,
     /// Nothing is done with it before all of it is there, so that the slot is not needed.
     is_gathered: bool,
     /// Somebody waits for the rest of it: how long the client may be waited for, in milliseconds.
@@ -57,7 +57,7 @@ impl RequestBody {
     }
 
     /// The request has a slot, which it may give back while its client is waited for.
-    pub(crate) fn lend(&self, held: &Rc<Held>) {
+    pub(crate) fn lend(&self, held: &Rc<HeldSlot>) {
         self.state.borrow_mut().held = Rc::downgrade(held);
     }
 
@@ -87,7 +87,7 @@ impl RequestBody {
     }
 
     /// The slot of its request, as long as that is under way.
-    pub(crate) fn held(&self) -> Option<Rc<Held>> {
+    pub(crate) fn held(&self) -> Option<Rc<HeldSlot>> {
         self.state.borrow().held.upgrade()
     }
 

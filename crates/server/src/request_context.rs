@@ -17,7 +17,7 @@ pub use target::Query;
 use crate::access_log;
 use crate::admit::Authentication;
 use crate::context::Context;
-use crate::mapping::{ContextInfo, Entry, Mapping};
+use crate::mapping::{ContextInfo, Mapping, PlaceEntry};
 use crate::metadata::Metadata;
 use crate::negotiated::Negotiated;
 use crate::question::Answers;
@@ -32,14 +32,14 @@ use crate::site::settings::Settings;
 use crate::table::Tables;
 use logging::level::Level;
 use message::Method;
-use runtime::file::{Errno, Kind};
+use runtime::file::{Errno, FileType};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// What is one for a request and all that are made on behalf of it.
 #[derive(Default)]
-pub(crate) struct Common {
+pub(crate) struct RequestCommon {
     /// What has been waited for.
     pub(crate) answers: RefCell<Answers>,
     /// What the answer depends on.
@@ -62,7 +62,7 @@ pub struct RequestContext<'a> {
     /// Where the URL leads.
     pub mapping: Mapping,
     /// What is there, until a handler takes it, or why it cannot be opened.
-    pub found: Result<Entry, Errno>,
+    pub found: Result<PlaceEntry, Errno>,
     /// What holds for it.
     pub settings: Arc<Settings>,
     /// What negotiation chose.
@@ -77,7 +77,7 @@ pub struct RequestContext<'a> {
     pub output: OutputFields,
     /// What all look-ups on behalf of a request have together, and the requests that it is
     /// redirected to.
-    pub(crate) common: Rc<Common>,
+    pub(crate) common: Rc<RequestCommon>,
     /// What answers was found out from nothing but host, path and method.
     pub may_be_cached: bool,
     /// What it was made of, if a request like it was there before.
@@ -249,13 +249,13 @@ impl<'a> RequestContext<'a> {
     }
 
     /// What is there, whether this process may read it or not.
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<FileType> {
         self.mapping.kind()
     }
 
     /// Whether it is a folder.
     pub fn is_folder(&self) -> bool {
-        self.kind() == Some(Kind::Directory)
+        self.kind() == Some(FileType::Directory)
     }
 
     /// Whether the log takes messages of this level here.

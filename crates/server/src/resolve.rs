@@ -3,7 +3,9 @@
 //! What is checked is what is served: a name is never looked at first and opened later. Symbolic
 //! links are followed as `Options` says, per directory as in httpd (request.c, resolve_symlink).
 
-use runtime::file::{Errno, Kind, Links, Purpose, Status, open_beneath, read_link, status};
+use runtime::file::{
+    Errno, FileAttributes, FileType, Links, OpenPurpose, open_beneath, read_link, status,
+};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
@@ -44,8 +46,8 @@ pub fn open(
     root: BorrowedFd<'_>,
     path: &[u8],
     policies: &Policies<'_>,
-) -> Result<(File, Status), Errno> {
-    let descriptor = look_up(root, path, policies, Purpose::Read)?;
+) -> Result<(File, FileAttributes), Errno> {
+    let descriptor = look_up(root, path, policies, OpenPurpose::Read)?;
     let status = status(&descriptor)?;
     Ok((File::from(descriptor), status))
 }
@@ -58,8 +60,8 @@ pub fn status_of(
     root: BorrowedFd<'_>,
     path: &[u8],
     policies: &Policies<'_>,
-) -> Result<Status, Errno> {
-    status(look_up(root, path, policies, Purpose::Path)?)
+) -> Result<FileAttributes, Errno> {
+    status(look_up(root, path, policies, OpenPurpose::Path)?)
 }
 
 /// Whether `path` is a link itself, wherever it leads.
@@ -72,9 +74,9 @@ pub(crate) fn is_link(
     policies: &Policies<'_>,
 ) -> Result<bool, Errno> {
     let start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let folder = look_up(root, &path[..start], policies, Purpose::Path)?;
-    let link = open_beneath(&folder, &path[start..], Links::Refuse, Purpose::Link)?;
-    Ok(status(&link)?.kind == Kind::Link)
+    let folder = look_up(root, &path[..start], policies, OpenPurpose::Path)?;
+    let link = open_beneath(&folder, &path[start..], Links::Refuse, OpenPurpose::Link)?;
+    Ok(status(&link)?.kind == FileType::Link)
 }
 
 /// In one call where the kernel knows the policy, else piece by piece; both come to the same.
@@ -82,7 +84,7 @@ fn look_up(
     root: BorrowedFd<'_>,
     path: &[u8],
     policies: &Policies<'_>,
-    purpose: Purpose,
+    purpose: OpenPurpose,
 ) -> Result<OwnedFd, Errno> {
     if path.contains(&0) {
         return Err(Errno::NOENT); // no name holds a NUL: never cut the path there
@@ -90,7 +92,7 @@ fn look_up(
     if path.starts_with(b"/") || path.split(|byte| *byte == b'/').any(|part| part == b"..") {
         return Err(Errno::XDEV);
     }
-    let mut walk = Walk { links_left: LINKS_MAX };
+    let mut walk = PathWalk { links_left: LINKS_MAX };
     match policies {
         Policies::Uniform(LinkPolicy::Follow) => open_beneath(root, path, Links::Follow, purpose),
         Policies::Uniform(policy) => match open_beneath(root, path, Links::Refuse, purpose) {
@@ -112,22 +114,22 @@ fn pieces(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// A look-up piece by piece, for paths with links or with differing policies.
-struct Walk {
+struct PathWalk {
     links_left: usize,
 }
 
-impl Walk {
+impl PathWalk {
     fn along(
         &mut self,
         start: BorrowedFd<'_>,
         path: &[u8],
         policy: &dyn Fn(usize) -> LinkPolicy,
-        wanted: Purpose,
+        wanted: OpenPurpose,
     ) -> Result<OwnedFd, Errno> {
         let mut here: Option<OwnedFd> = None;
         let mut pieces = pieces(path).enumerate().peekable();
         while let Some((index, piece)) = pieces.next() {
-            let purpose = if pieces.peek().is_some() { Purpose::Path } else { wanted };
+            let purpose = if pieces.peek().is_some() { OpenPurpose::Path } else { wanted };
             let folder = here.as_ref().map_or(start, AsFd::as_fd);
             here = Some(self.step(folder, piece, policy(index), purpose)?);
         }
@@ -140,7 +142,7 @@ impl Walk {
         here: BorrowedFd<'_>,
         piece: &[u8],
         policy: LinkPolicy,
-        purpose: Purpose,
+        purpose: OpenPurpose,
     ) -> Result<OwnedFd, Errno> {
         if policy == LinkPolicy::Follow || matches!(piece, b".." | b"../") {
             return open_beneath(here, piece, Links::Follow, purpose);
@@ -159,13 +161,13 @@ impl Walk {
         &mut self,
         here: BorrowedFd<'_>,
         piece: &[u8],
-        purpose: Purpose,
+        purpose: OpenPurpose,
     ) -> Result<OwnedFd, Errno> {
         self.links_left = self.links_left.checked_sub(1).ok_or(Errno::LOOP)?;
         let name = piece.strip_suffix(b"/").unwrap_or(piece);
-        let link = open_beneath(here, name, Links::Refuse, Purpose::Link)?;
+        let link = open_beneath(here, name, Links::Refuse, OpenPurpose::Link)?;
         let link_status = status(&link)?;
-        if link_status.kind != Kind::Link {
+        if link_status.kind != FileType::Link {
             return Err(Errno::LOOP); // it changed meanwhile: refuse rather than guess
         }
         // What stands behind the link stands behind its target.
@@ -174,7 +176,7 @@ impl Walk {
         let (start, path) = match target.strip_prefix(b"/") {
             None => (here, target.as_slice()),
             Some(below) => {
-                top = open_beneath(here, b"/", Links::Follow, Purpose::Path)?;
+                top = open_beneath(here, b"/", Links::Follow, OpenPurpose::Path)?;
                 (top.as_fd(), below)
             }
         };
@@ -191,18 +193,18 @@ pub struct Root {
     path: PathBuf,
     descriptor: Mutex<Option<Arc<OwnedFd>>>,
     checked_s: AtomicI64,
-    kept: Arc<Kept>,
+    kept: Arc<OpenFolderCount>,
 }
 
 /// How many folders are kept open. There may be more of them than a process may have descriptors;
 /// each of the others is opened for every request that needs it.
 #[derive(Debug, Default)]
-struct Kept {
+struct OpenFolderCount {
     now: AtomicUsize,
     most: AtomicUsize,
 }
 
-impl Kept {
+impl OpenFolderCount {
     /// Whether there is room for one more, which is then taken.
     fn takes(&self) -> bool {
         let most = self.most.load(Relaxed);
@@ -215,7 +217,7 @@ impl Kept {
 pub struct Roots {
     all: Vec<Arc<Root>>,
     by_path: HashMap<OsString, usize>,
-    kept: Arc<Kept>,
+    kept: Arc<OpenFolderCount>,
 }
 
 /// Folders kept open at most, and the share of all descriptors that they may have.
@@ -263,7 +265,7 @@ impl std::fmt::Debug for Root {
 
 impl Root {
     /// A folder that is opened when it is needed.
-    fn closed(path: &Path, kept: Arc<Kept>) -> Self {
+    fn closed(path: &Path, kept: Arc<OpenFolderCount>) -> Self {
         let (descriptor, checked_s) = (Mutex::new(None), AtomicI64::new(0));
         Self { path: path.to_owned(), descriptor, checked_s, kept }
     }

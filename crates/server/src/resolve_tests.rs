@@ -22,7 +22,7 @@ impl Tree {
     fn read(&self, path: &str, policy: LinkPolicy) -> Result<String, Errno> {
         let root = runtime::file::open_directory(&self.0.join("root")).unwrap();
         let (file, status) = open(root.as_fd(), path.as_bytes(), &Policies::Uniform(policy))?;
-        assert_eq!(status.kind, Kind::File);
+        assert_eq!(status.kind, FileType::File);
         Ok(std::io::read_to_string(file).unwrap())
     }
 }
@@ -159,9 +159,9 @@ fn spelling(dice: &mut Dice, names: &[&str]) -> String {
 }
 
 /// What came of a look-up, so far as two ways can be compared.
-type Seen = Result<((u64, u64), Kind), Errno>;
+type Seen = Result<((u64, u64), FileType), Errno>;
 
-fn seen(status: Result<Status, Errno>) -> Seen {
+fn seen(status: Result<FileAttributes, Errno>) -> Seen {
     status.map(|status| (status.identity, status.kind))
 }
 
@@ -196,7 +196,7 @@ fn all_ways_of_looking_a_path_up_agree() {
             assert!(refused.is_err() || refused == owned, "{}", what(OwnerMatch));
             assert!(owned.is_err() || owned == followed, "{}", what(OwnerMatch));
             if path.ends_with(['/', '.']) && !path.is_empty() {
-                let is_folder = followed.is_ok_and(|(_, kind)| kind == Kind::Directory);
+                let is_folder = followed.is_ok_and(|(_, kind)| kind == FileType::Directory);
                 assert!(followed.is_err() || is_folder, "{}", what(Follow));
             }
         }
@@ -227,7 +227,7 @@ fn what_is_no_folder_has_no_name_that_ends_as_one() {
             }
             for name in [&b"linked/"[..], b"twice/", b"twice", b"dir/.", b"linked//."] {
                 let found = open(root.as_fd(), name, &policies).map(|(_, status)| status.kind);
-                assert_eq!(found, Ok(Kind::Directory), "{}", name.escape_ascii());
+                assert_eq!(found, Ok(FileType::Directory), "{}", name.escape_ascii());
             }
         }
     }

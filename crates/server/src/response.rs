@@ -1,5 +1,5 @@
 //! A response before it is written: status, fields, and a body. A body whose length is not known
-//! comes from a [`Source`], piece by piece.
+//! comes from a [`BodySource`], piece by piece.
 
 use crate::failure::Failure;
 use crate::representation::Representation;
@@ -89,11 +89,11 @@ pub type Notes = Rc<RefCell<Vec<(String, String)>>>;
 #[derive(Default)]
 pub struct Body {
     /// Its parts, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<BodyPiece>,
 }
 
 /// A piece of a body.
-pub enum Piece {
+pub enum BodyPiece {
     /// Bytes in memory.
     Bytes(Vec<u8>),
     /// Part of a file.
@@ -106,11 +106,11 @@ pub enum Piece {
         length: u64,
     },
     /// Bytes that come as they are made.
-    Stream(Box<dyn Source>),
+    Stream(Box<dyn BodySource>),
 }
 
 /// Where the bytes of a body come from when nobody knows how many there will be.
-pub trait Source {
+pub trait BodySource {
     /// The next bytes, or `None` at the end, after which it is not asked again. It is asked only
     /// when the socket has taken what came before, so that a slow reader slows the source, too. An
     /// empty piece is no end: it says that others of this thread may have their turn first.
@@ -123,27 +123,27 @@ pub trait Source {
 impl Body {
     /// A body in memory.
     pub fn bytes(bytes: Vec<u8>) -> Self {
-        Self { pieces: vec![Piece::Bytes(bytes)] }
+        Self { pieces: vec![BodyPiece::Bytes(bytes)] }
     }
 
     /// A body whose length is not known.
-    pub fn stream(source: impl Source + 'static) -> Self {
+    pub fn stream(source: impl BodySource + 'static) -> Self {
         Self::source(Box::new(source))
     }
 
     /// The same of one that has its own memory.
-    pub fn source(source: Box<dyn Source>) -> Self {
-        Self { pieces: vec![Piece::Stream(source)] }
+    pub fn source(source: Box<dyn BodySource>) -> Self {
+        Self { pieces: vec![BodyPiece::Stream(source)] }
     }
 
     /// Total length, if it is known.
     #[expect(clippy::len_without_is_empty, reason = "what has no known length is not empty")]
     pub fn len(&self) -> Option<u64> {
-        self.pieces.iter().map(Piece::len).sum()
+        self.pieces.iter().map(BodyPiece::len).sum()
     }
 }
 
-impl Piece {
+impl BodyPiece {
     /// Its length, if it is known.
     #[expect(clippy::len_without_is_empty, reason = "what has no known length is not empty")]
     pub fn len(&self) -> Option<u64> {
@@ -322,7 +322,10 @@ impl Response {
     /// Whether it is all of one file, or of something in memory, and a 200.
     pub(crate) fn is_whole_file(&self) -> bool {
         self.status == Status::OK
-            && matches!(self.body.pieces.as_slice(), [] | [Piece::File { .. } | Piece::Bytes(_)])
+            && matches!(
+                self.body.pieces.as_slice(),
+                [] | [BodyPiece::File { .. } | BodyPiece::Bytes(_)]
+            )
     }
 
     /// A page in memory.

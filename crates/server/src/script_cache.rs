@@ -15,8 +15,8 @@ use crate::negotiated::Negotiated;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, RequestContext};
 use crate::response::OutputFields;
-use crate::script::template::Template;
-use crate::sharing::Kept;
+use crate::script::template::EnvironmentTemplate;
+use crate::sharing::KeptPart;
 use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -48,7 +48,7 @@ pub struct CachedScript {
     /// What runs the script.
     pub(crate) answers: Rc<dyn Handler>,
     /// `Some(None)`: its variables are none that a template can have.
-    template: RefCell<Option<Option<Rc<Template>>>>,
+    template: RefCell<Option<Option<Rc<EnvironmentTemplate>>>>,
     /// Whether a response passes filters, once somebody has looked.
     has_filters: OnceCell<bool>,
 }
@@ -56,7 +56,7 @@ pub struct CachedScript {
 impl CachedScript {
     /// What a look-up came to, if it would come to the same for others.
     fn of(request: &RequestContext<'_>, handler: &Rc<dyn Handler>) -> Option<Self> {
-        if !Kept::Script.may_be_of(request) {
+        if !KeptPart::Script.may_be_of(request) {
             return None;
         }
         Some(Self {
@@ -95,7 +95,10 @@ impl CachedScript {
     }
 
     /// What is known of the variables of such a request; `None` if nobody has looked.
-    pub fn template(&self, request: &RequestContext<'_>) -> Option<Option<Rc<Template>>> {
+    pub fn template(
+        &self,
+        request: &RequestContext<'_>,
+    ) -> Option<Option<Rc<EnvironmentTemplate>>> {
         match &*self.template.borrow() {
             Some(Some(known)) if !known.is_for(request) => None,
             known => known.clone(),
@@ -108,7 +111,7 @@ impl CachedScript {
     }
 
     /// Remember what is known of them.
-    pub fn keep_template(&self, template: Option<Template>) {
+    pub fn keep_template(&self, template: Option<EnvironmentTemplate>) {
         self.template.replace(Some(template.map(Rc::new)));
     }
 }
@@ -161,7 +164,7 @@ impl ScriptCache {
         // Unmarked: the path is what it is found by, and the second that in which it holds.
         let received = &request.unmarked(Because::InKey).received;
         let Ok(framing) = received.framing() else { return };
-        let asked = Kept::Script.asked(&received.view(), &framing);
+        let asked = KeptPart::Script.asked(&received.view(), &framing);
         let (Some((_, path)), Some(method)) = (asked, request.unmarked_method(Because::InKey))
         else {
             return;
@@ -188,9 +191,9 @@ pub(crate) fn known(
     received: &ReceivedRequest,
     framing: &Framing<'_>,
 ) -> Option<Rc<CachedScript>> {
-    let asked = Kept::Script.asked(&received.view(), framing)?;
+    let asked = KeptPart::Script.asked(&received.view(), framing)?;
     let cached = context.script_cache.borrow_mut().get(context.now_s(), host, asked)?;
-    let is_for = Kept::Script.is_for((context, host, &cached.settings), received, framing);
+    let is_for = KeptPart::Script.is_for((context, host, &cached.settings), received, framing);
     let is_current = || {
         let now_s = context.now_s();
         cached.access_files.iter().all(|file| file.is_unchanged(now_s))

@@ -4,13 +4,13 @@ use crate::accounting::Accounts;
 use crate::descriptors::Descriptors;
 use crate::module_list::Modules;
 use crate::mpm_settings::{MpmMessage, MpmSettings};
-use crate::script::room::Usage;
+use crate::script::room::RoomUsage;
 use crate::site::Site;
 use crate::site::builder::Builder;
-use config::Index;
+use config::DirectiveIndex;
 use logging::level::Level;
 use logging::message::Message;
-use logging::program::Program;
+use logging::program::LogProgram;
 use logging::recurring::Recurring;
 use runtime::clock;
 use runtime::descriptors::DescriptorCount;
@@ -29,7 +29,7 @@ pub struct Server {
     pub held: DescriptorCount,
     pub(crate) accounts: Accounts,
     pub(crate) pools: Arc<Pools>,
-    pub(crate) spools: Usage,
+    pub(crate) spools: RoomUsage,
     pub(crate) recurring: Recurring,
     descriptors: OnceLock<Descriptors>,
     client: Option<Arc<ManagerClient>>,
@@ -42,7 +42,7 @@ impl Server {
     /// A text for standard error that says what could not be opened.
     pub fn open(
         builder: &Builder,
-        index: Arc<Index<Builder>>,
+        index: Arc<DirectiveIndex<Builder>>,
         modules: &'static Modules,
     ) -> Result<Self, String> {
         Ok(Self {
@@ -50,7 +50,7 @@ impl Server {
             held: DescriptorCount::default(),
             accounts: Accounts::default(),
             pools: Arc::default(),
-            spools: Usage::default(),
+            spools: RoomUsage::default(),
             recurring: Recurring::default(),
             descriptors: OnceLock::new(),
             client: None,
@@ -107,13 +107,13 @@ impl Server {
     }
 
     /// The programs that read logs, for the parent to look after.
-    fn programs(&self) -> impl Iterator<Item = &Program> {
+    fn programs(&self) -> impl Iterator<Item = &LogProgram> {
         self.site.sinks.iter().filter_map(|sink| sink.program())
     }
 
     /// The processes of the programs that read logs.
     pub fn log_programs(&self) -> Vec<i32> {
-        self.programs().map(Program::pid).filter(|pid| *pid != 0).collect()
+        self.programs().map(LogProgram::pid).filter(|pid| *pid != 0).collect()
     }
 
     /// A process has ended that is no child: says whether it was one of these programs. While the
@@ -146,7 +146,7 @@ impl Server {
 
     /// A child has begun: it does not look after programs.
     pub fn leave_log_programs(&self) {
-        self.programs().for_each(Program::leave_to_parent);
+        self.programs().for_each(LogProgram::leave_to_parent);
     }
 
     /// Whether lines of logs are collected before they are written.

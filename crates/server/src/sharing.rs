@@ -5,8 +5,8 @@
 //! Two questions are asked. While an answer is made: does anything decide about it that others need
 //! not have alike? Whoever asks for that by an accessor of the request marks the answer
 //! ([`Dependence`]), so that it is kept for nobody unless somebody has made sure. And when another
-//! request comes: does it ask in the same way ([`Kept::asked`]), and would no module treat it
-//! otherwise ([`Kept::is_for`])?
+//! request comes: does it ask in the same way ([`KeptPart::asked`]), and would no module treat it
+//! otherwise ([`KeptPart::is_for`])?
 //!
 //! Why nothing of a request can be read past these two: host and path are what an answer is found
 //! by. GET and HEAD share one, and [`RequestContext::method`] does not tell them apart; whatever
@@ -18,7 +18,7 @@
 
 use crate::context::Context;
 use crate::names;
-use crate::phase::Seen;
+use crate::phase::FastRequest;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, Purpose, RequestContext};
 use crate::site::access_file::AccessFile;
@@ -112,7 +112,7 @@ impl RequestContext<'_> {
 
 /// What is kept of an answer for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum KeptPart {
     /// A response, as it was sent: the fast path sends it again.
     Response,
     /// The file that it was made of: conditions and ranges are answered from it anew.
@@ -121,7 +121,7 @@ pub(crate) enum Kept {
     Script,
 }
 
-impl Kept {
+impl KeptPart {
     /// Method and path of a request as they were sent, by which, and by its host, it is found what
     /// was kept; `None` if the request asks in a way in which it is given nothing of others.
     #[inline]
@@ -185,7 +185,7 @@ pub(crate) fn is_like_others(
     if host.strict_host_check && framing.host.is_none_or(|asked| !host.answers_to(asked.name)) {
         return false;
     }
-    let seen = Seen { context, host, settings, head: *head, target: framing.target, client };
+    let seen = FastRequest { context, host, settings, head: *head, target: framing.target, client };
     context.site().phases.plain.iter().all(|hook| hook(&seen))
 }
 

@@ -8,7 +8,7 @@ use crate::received_request::ReceivedRequest;
 use crate::site::host::Host;
 use crate::site::locate::Matching;
 use message::{BodyLength, Framing, Method, Target};
-use scoreboard::{Cause, RowState, Scoreboard, WorkerRow};
+use scoreboard::{RowState, Scoreboard, WaitCause, WorkerRow};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -101,8 +101,8 @@ impl Slots {
 
     /// Where requests are counted that have no slot.
     #[inline]
-    pub(crate) fn place(self: &Rc<Self>) -> Place {
-        Place { slots: self.clone(), row: self.first }
+    pub(crate) fn place(self: &Rc<Self>) -> SlotPlace {
+        SlotPlace { slots: self.clone(), row: self.first }
     }
 
     /// Count a request that was answered without a slot.
@@ -158,7 +158,7 @@ impl Slots {
         self.queue.borrow_mut().push_back(ticket.clone());
         self.follow_limit();
         self.queue_changed(1);
-        let waiting = Waiting { slots: self, ticket: &ticket };
+        let waiting = SlotWait { slots: self, ticket: &ticket };
         let row = std::future::poll_fn(|context| match waiting.ticket.granted.take() {
             Some(row) => Poll::Ready(row),
             None => {
@@ -245,12 +245,12 @@ impl Slots {
 }
 
 /// Gives a place up when its connection ends while it waits.
-struct Waiting<'a> {
+struct SlotWait<'a> {
     slots: &'a Slots,
     ticket: &'a Ticket,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for SlotWait<'_> {
     fn drop(&mut self) {
         self.slots.queue_changed(-1);
         self.ticket.abandoned.set(true);
@@ -269,8 +269,8 @@ impl Slot {
 
     /// Where it is.
     #[inline]
-    pub(crate) fn place(&self) -> Place {
-        Place { slots: self.slots.clone(), row: self.row }
+    pub(crate) fn place(&self) -> SlotPlace {
+        SlotPlace { slots: self.slots.clone(), row: self.row }
     }
 
     /// A request begins in it, for a host at a port.
@@ -299,7 +299,7 @@ impl Slot {
         self.row().inspect(|row| row.end(bytes, busy_ns, self.slots.after));
     }
 
-    /// The request needs the slot no more. It is counted at its [`Place`].
+    /// The request needs the slot no more. It is counted at its [`SlotPlace`].
     pub(crate) fn leave(&self, busy_ns: u64) {
         self.row().inspect(|row| row.leave(busy_ns, self.slots.after));
     }
@@ -307,14 +307,14 @@ impl Slot {
 
 /// Which slot a request holds, to show there what it waits for, or has held, to be counted there:
 /// others may hold it by then, but the thread that writes the row is the same.
-pub(crate) struct Place {
+pub(crate) struct SlotPlace {
     slots: Rc<Slots>,
     row: usize,
 }
 
-impl Place {
+impl SlotPlace {
     /// Show what the request waits for, if it does.
-    pub(crate) fn show_wait(&self, cause: Option<Cause>) {
+    pub(crate) fn show_wait(&self, cause: Option<WaitCause>) {
         let row = self.slots.board.worker(self.slots.process, self.row);
         row.inspect(|row| row.set_wait(cause));
     }
@@ -389,7 +389,8 @@ mod tests {
     fn slots_that_the_parent_withholds_are_free_when_it_allows_them_again() {
         let board = Arc::new(Scoreboard::create(1, 8, 0).unwrap());
         let allow = |slots_per_process| {
-            board.set_sizing(&scoreboard::Sizing { slots_per_process, ..Default::default() });
+            board
+                .set_sizing(&scoreboard::SizingFigures { slots_per_process, ..Default::default() });
         };
         // Each of two threads has half of what the process is allowed.
         let slots = Rc::new(Slots::new(board.clone(), 0, 4..8, 1, RowState::Ready));
@@ -418,7 +419,8 @@ mod tests {
     fn who_waits_gets_what_became_free_while_it_was_withheld() {
         let board = Arc::new(Scoreboard::create(1, 4, 0).unwrap());
         let allow = |slots_per_process| {
-            board.set_sizing(&scoreboard::Sizing { slots_per_process, ..Default::default() });
+            board
+                .set_sizing(&scoreboard::SizingFigures { slots_per_process, ..Default::default() });
         };
         allow(4);
         let slots = Rc::new(Slots::new(board.clone(), 0, 0..4, 1, RowState::Ready));

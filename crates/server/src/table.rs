@@ -1,8 +1,8 @@
 //! Names with values, as httpd's apr_table: names compare without regard to case. For
 //! environment variables, notes and fields.
 
-use fastcgi::{Opening, Pairs};
-use logging::access::Fields;
+use fastcgi::{Pairs, RequestOpening};
+use logging::access::NamedValues;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Table {
     /// Rows as they were sent to an application: most are never asked for again. They come before
     /// the others, and are parted again before one of them changes.
-    sent: Option<Sent>,
+    sent: Option<SentRequest>,
     rows: Vec<(Cow<'static, str>, Vec<u8>)>,
 }
 
@@ -27,14 +27,14 @@ pub struct Tables {
 
 /// The request to an application, and where in its bytes the variables lie.
 #[derive(Clone, Debug)]
-struct Sent {
-    request: Arc<Opening>,
+struct SentRequest {
+    request: Arc<RequestOpening>,
     pairs: Range<usize>,
     /// Where those end that were set for the request, and are not told to every script.
     set_end: usize,
 }
 
-impl Sent {
+impl SentRequest {
     fn pairs(&self, end: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
         let pairs = self.request.bytes.get(self.pairs.start..end).unwrap_or_default();
         Pairs::new(pairs).flatten()
@@ -61,9 +61,13 @@ impl Eq for Table {}
 
 impl Table {
     /// The variables that `request` has at `pairs`, of which so many bytes are what was set for it.
-    pub(crate) fn of_sent(request: Arc<Opening>, pairs: Range<usize>, set_bytes: usize) -> Self {
+    pub(crate) fn of_sent(
+        request: Arc<RequestOpening>,
+        pairs: Range<usize>,
+        set_bytes: usize,
+    ) -> Self {
         let set_end = pairs.start + set_bytes;
-        Self { sent: Some(Sent { request, pairs, set_end }), rows: Vec::new() }
+        Self { sent: Some(SentRequest { request, pairs, set_end }), rows: Vec::new() }
     }
 
     /// The first value of `name`.
@@ -130,7 +134,7 @@ impl Table {
 
     /// All rows in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.sent.iter().flat_map(Sent::iter).chain(self.own())
+        self.sent.iter().flat_map(SentRequest::iter).chain(self.own())
     }
 
     fn own(&self) -> impl Iterator<Item = (&str, &[u8])> {
@@ -143,7 +147,7 @@ impl Table {
     }
 }
 
-impl Fields for Table {
+impl NamedValues for Table {
     fn field(&self, name: &str) -> Option<&[u8]> {
         self.get(name)
     }

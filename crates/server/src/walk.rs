@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::large_future::boxed;
-use crate::mapping::Entry;
+use crate::mapping::PlaceEntry;
 use crate::names;
 use crate::phase::{self, Stop};
 use crate::request_context::RequestContext;
@@ -17,7 +17,7 @@ use crate::site::section::Section;
 use crate::site::settings::Settings;
 use message::Status;
 use pattern::LimitExceeded;
-use runtime::file::{Errno, Kind, Status as FileStatus};
+use runtime::file::{Errno, FileAttributes as FileStatus, FileType};
 use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     }
     request.mapping.links = trail.uniform;
     let sections = trail.sections;
-    let Found { path, seen, path_info } = found;
+    let FoundEntry { path, seen, path_info } = found;
     let root_len = request.mapping.place.path().len() - request.mapping.place.below.len();
     request.mapping.place.below.truncate(path.len().saturating_sub(root_len));
     request.mapping.path_info = path_info;
@@ -142,7 +142,7 @@ fn finish(
 pub const FEW_NAMES: usize = 1000;
 
 /// The folder that the file of a request is in, or should be in.
-pub async fn folder(request: &RequestContext<'_>) -> Result<Entry, Errno> {
+pub async fn folder(request: &RequestContext<'_>) -> Result<PlaceEntry, Errno> {
     let below = &request.mapping.place.below;
     let end = below.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
     let trail = RefCell::new(Trail::new(request));
@@ -370,23 +370,23 @@ impl Trail {
 }
 
 /// What a path led to.
-struct Found {
+struct FoundEntry {
     /// The path of what is there; of what is missing, up to the first missing component.
     path: Vec<u8>,
-    seen: Seen,
+    seen: SeenPath,
     path_info: Vec<u8>,
 }
 
 /// What is at a path.
-struct Seen {
-    at: Result<Entry, Errno>,
+struct SeenPath {
+    at: Result<PlaceEntry, Errno>,
     /// Its status, also where this process may not read it. httpd only looks at that, and it is all
     /// that is to be known of a script, since whoever runs it opens it himself, and of a folder
     /// whose names nobody lists.
     status: Option<FileStatus>,
 }
 
-impl Seen {
+impl SeenPath {
     fn new(request: &RequestContext<'_>, trail: &RefCell<Trail>, below: &[u8]) -> Self {
         let at = open(request, trail, below);
         let status = match &at {
@@ -402,18 +402,18 @@ impl Seen {
     }
 
     fn is_folder(&self) -> bool {
-        self.status.is_some_and(|status| status.kind == Kind::Directory)
+        self.status.is_some_and(|status| status.kind == FileType::Directory)
     }
 }
 
 /// Open the longest part of the path that is there.
-fn find(request: &RequestContext<'_>, trail: &RefCell<Trail>) -> Found {
+fn find(request: &RequestContext<'_>, trail: &RefCell<Trail>) -> FoundEntry {
     let path = request.mapping.place.path();
     let below = &request.mapping.place.below;
     let start = path.len() - below.len();
-    let seen = Seen::new(request, trail, below);
+    let seen = SeenPath::new(request, trail, below);
     if !seen.is_missing() || below.is_empty() {
-        return Found { path, seen, path_info: Vec::new() };
+        return FoundEntry { path, seen, path_info: Vec::new() };
     }
     // Whether a part of the path is there is monotonic: search for the border.
     let ends: Vec<usize> = component_ends(below);
@@ -421,7 +421,7 @@ fn find(request: &RequestContext<'_>, trail: &RefCell<Trail>) -> Found {
     let mut last = None;
     while low < high {
         let middle = usize::midpoint(low, high);
-        let seen = Seen::new(request, trail, &below[..ends[middle]]);
+        let seen = SeenPath::new(request, trail, &below[..ends[middle]]);
         if seen.is_missing() {
             high = middle;
         } else {
@@ -431,14 +431,14 @@ fn find(request: &RequestContext<'_>, trail: &RefCell<Trail>) -> Found {
     }
     if let Some((nth, seen)) = last.filter(|(_, seen)| !seen.is_folder()) {
         let end = start + ends[nth];
-        return Found { path_info: path[end..].to_vec(), path: path[..end].to_vec(), seen };
+        return FoundEntry { path_info: path[end..].to_vec(), path: path[..end].to_vec(), seen };
     }
     // A folder, and behind it a name that is not there, or a link to what is not.
     let end = start + ends.get(low).copied().unwrap_or(below.len());
     let (path, path_info) = (path[..end].to_vec(), path[end..].to_vec());
     let is_link = resolved(request, trail, &below[..end - start], resolve::is_link);
     let errno = if is_link == Ok(true) { Errno::LOOP } else { Errno::NOENT };
-    Found { path, seen: Seen { at: Err(errno), status: None }, path_info }
+    FoundEntry { path, seen: SeenPath { at: Err(errno), status: None }, path_info }
 }
 
 fn component_ends(below: &[u8]) -> Vec<usize> {
@@ -451,9 +451,9 @@ fn open(
     request: &RequestContext<'_>,
     trail: &RefCell<Trail>,
     below: &[u8],
-) -> Result<Entry, Errno> {
+) -> Result<PlaceEntry, Errno> {
     let (file, status) = resolved(request, trail, below, resolve::open)?;
-    Ok(Entry { file, status })
+    Ok(PlaceEntry { file, status })
 }
 
 /// What `resolve` makes of `below` under the policies for links that hold on the way.

@@ -2,7 +2,7 @@
 
 use crate::agreed;
 use crate::buffers::Buffers;
-use crate::options::{Options, Problem, Version};
+use crate::options::{TlsOptions, TlsProblem, TlsVersion};
 use crate::secured::Secured;
 use crate::trust::{self, Everybody};
 use runtime::Stream;
@@ -25,15 +25,15 @@ pub struct Connector {
 }
 
 /// Both versions, the newer first.
-const VERSIONS: [(Version, &SupportedProtocolVersion); 2] =
-    [(Version::Tls13, &version::TLS13), (Version::Tls12, &version::TLS12)];
+const VERSIONS: [(TlsVersion, &SupportedProtocolVersion); 2] =
+    [(TlsVersion::Tls13, &version::TLS13), (TlsVersion::Tls12, &version::TLS12)];
 
 impl Connector {
     /// Reads the files that the options name.
     ///
     /// # Errors
     /// What cannot be done as they say.
-    pub fn new(options: &Options) -> Result<Self, Problem> {
+    pub fn new(options: &TlsOptions) -> Result<Self, TlsProblem> {
         let provider = Arc::new(provider(options)?);
         let (lowest, highest) = options.versions;
         let asked = VERSIONS.iter().filter(|row| (lowest..=highest).contains(&row.0));
@@ -50,7 +50,7 @@ impl Connector {
             None => builder.with_no_client_auth(),
             Some(path) => {
                 let (chain, key) = trust::identity(path)?;
-                let fault = |why: rustls::Error| Problem::File {
+                let fault = |why: rustls::Error| TlsProblem::File {
                     path: path.clone(),
                     why: format!("certificate and key cannot be used: {why}"),
                 };
@@ -88,8 +88,8 @@ impl Connector {
     /// server takes: the caller has the clock.
     ///
     /// # Errors
-    /// [`crate::Refused`] within an error of the kind `InvalidData` where nothing could be agreed
-    /// on, else what the system says.
+    /// [`crate::TlsRefused`] within an error of the kind `InvalidData` where nothing could be
+    /// agreed on, else what the system says.
     pub async fn connect(
         &self,
         stream: Stream,
@@ -102,15 +102,15 @@ impl Connector {
     }
 }
 
-fn unfit(error: rustls::Error) -> Problem {
-    Problem::Options(match error {
+fn unfit(error: rustls::Error) -> TlsProblem {
+    TlsProblem::Options(match error {
         rustls::Error::General(text) => text,
         other => other.to_string(),
     })
 }
 
 /// The cryptography, with only those cipher suites that are asked for.
-fn provider(options: &Options) -> Result<CryptoProvider, Problem> {
+fn provider(options: &TlsOptions) -> Result<CryptoProvider, TlsProblem> {
     let mut provider = aws_lc_rs::default_provider();
     let names = options.ciphers.split([':', ',']).filter(|name| !name.is_empty());
     // OpenSSL's words for what is secure; everything here is.
@@ -125,7 +125,7 @@ fn provider(options: &Options) -> Result<CryptoProvider, Problem> {
         let suite = known.iter().find(|suite| agreed::is_name_of(name, suite.suite()));
         let Some(suite) = suite else {
             let names = agreed::suite_names().join(", ");
-            return Err(Problem::Options(format!(
+            return Err(TlsProblem::Options(format!(
                 "there is no cipher suite {name:?} here; there are {names}"
             )));
         };
@@ -138,8 +138,8 @@ fn provider(options: &Options) -> Result<CryptoProvider, Problem> {
 mod tests {
     use super::*;
 
-    fn with(change: impl FnOnce(&mut Options)) -> Result<Connector, Problem> {
-        let mut options = Options { verifies: false, ..Options::default() };
+    fn with(change: impl FnOnce(&mut TlsOptions)) -> Result<Connector, TlsProblem> {
+        let mut options = TlsOptions { verifies: false, ..TlsOptions::default() };
         change(&mut options);
         Connector::new(&options)
     }
@@ -158,9 +158,9 @@ mod tests {
     fn a_version_without_a_suite_is_refused() {
         let wrong = with(|options| {
             options.ciphers = "ECDHE-RSA-AES128-GCM-SHA256".to_owned();
-            options.versions = (Version::Tls13, Version::Tls13);
+            options.versions = (TlsVersion::Tls13, TlsVersion::Tls13);
         });
-        assert!(matches!(wrong, Err(Problem::Options(_))));
+        assert!(matches!(wrong, Err(TlsProblem::Options(_))));
     }
 
     #[test]

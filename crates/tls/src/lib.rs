@@ -1,5 +1,5 @@
 //! TLS on the connections of `runtime`: what is asked for (a [`Connector`]), a connection that has
-//! it ([`Secured`]), what was agreed on ([`Agreed`]) and why nothing was ([`Refused`]).
+//! it ([`Secured`]), what was agreed on ([`Agreed`]) and why nothing was ([`TlsRefused`]).
 //!
 //! This is the only crate that names rustls: nothing above it does, so that no choice of a cipher
 //! or a certificate hides elsewhere. No HTTP may live here.
@@ -19,6 +19,6 @@ mod trust;
 pub use agreed::Agreed;
 pub use buffers::Buffers;
 pub use connector::{Connector, ServerName};
-pub use options::{Options, Problem, Version};
-pub use refused::Refused;
+pub use options::{TlsOptions, TlsProblem, TlsVersion};
+pub use refused::TlsRefused;
 pub use secured::Secured;

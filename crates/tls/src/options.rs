@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// A version of TLS. The older ones are broken and nobody here speaks them (RFC 8996).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Version {
+pub enum TlsVersion {
     /// RFC 5246.
     Tls12,
     /// RFC 8446.
@@ -14,7 +14,7 @@ pub enum Version {
 
 /// How connections are secured.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct TlsOptions {
     /// Whether the certificate of the server has to be valid, for its name and now.
     pub verifies: bool,
     /// Certificates (PEM) that are trusted beside those of the system.
@@ -22,7 +22,7 @@ pub struct Options {
     /// A certificate and its key (PEM, one file) to show to servers that ask for one.
     pub identity: Option<PathBuf>,
     /// The lowest and the highest version.
-    pub versions: (Version, Version),
+    pub versions: (TlsVersion, TlsVersion),
     /// Cipher suites by name, with `:` or `,` between them; all if empty.
     pub ciphers: String,
     /// Whether the name of the server is sent, so that it can choose a certificate.
@@ -31,13 +31,13 @@ pub struct Options {
     pub protocols: Vec<Vec<u8>>,
 }
 
-impl Default for Options {
+impl Default for TlsOptions {
     fn default() -> Self {
         Self {
             verifies: true,
             ca_file: None,
             identity: None,
-            versions: (Version::Tls12, Version::Tls13),
+            versions: (TlsVersion::Tls12, TlsVersion::Tls13),
             ciphers: String::new(),
             sends_name: true,
             protocols: Vec::new(),
@@ -47,7 +47,7 @@ impl Default for Options {
 
 /// What cannot be done as the options say.
 #[derive(Debug)]
-pub enum Problem {
+pub enum TlsProblem {
     /// A file is not what it should be.
     File {
         /// Which.
@@ -59,7 +59,7 @@ pub enum Problem {
     Options(String),
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TlsProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path, why } => write!(f, "{}: {why}", path.display()),
@@ -68,4 +68,4 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for TlsProblem {}

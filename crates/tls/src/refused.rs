@@ -7,14 +7,14 @@ use std::io;
 
 /// The reason for which a connection could not be secured, or is no longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct TlsRefused {
     /// The reason.
     pub text: String,
     /// Whether it is the server's certificate: whoever does not care may go on without checking.
     pub is_of_certificate: bool,
 }
 
-impl Refused {
+impl TlsRefused {
     /// The reason within an error, if it is one of these.
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
@@ -31,13 +31,13 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for TlsRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for TlsRefused {}
 
 fn text(error: &Error) -> String {
     match error {
@@ -165,9 +165,9 @@ mod tests {
 
     #[test]
     fn a_reason_is_found_in_its_error() {
-        let error = Refused::error(&Error::InvalidCertificate(CertificateError::UnknownIssuer));
+        let error = TlsRefused::error(&Error::InvalidCertificate(CertificateError::UnknownIssuer));
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        assert!(Refused::of(&error).is_some_and(|refused| refused.is_of_certificate));
-        assert!(Refused::of(&io::ErrorKind::NotFound.into()).is_none());
+        assert!(TlsRefused::of(&error).is_some_and(|refused| refused.is_of_certificate));
+        assert!(TlsRefused::of(&io::ErrorKind::NotFound.into()).is_none());
     }
 }

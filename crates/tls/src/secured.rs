@@ -4,7 +4,7 @@
 
 use crate::agreed::Agreed;
 use crate::buffers::Buffers;
-use crate::refused::Refused;
+use crate::refused::TlsRefused;
 use runtime::{AsyncRead, AsyncWrite, ReadBuf, Stream};
 use rustls::client::{ClientConfig, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
@@ -52,13 +52,13 @@ pub struct Secured {
 }
 
 /// Where decrypted bytes go: into the reader's buffer, and what does not fit behind it.
-struct Sink<'a> {
+struct DecryptedSink<'a> {
     out: &'a mut [u8],
     filled: usize,
     beyond: &'a mut Vec<u8>,
 }
 
-impl Sink<'_> {
+impl DecryptedSink<'_> {
     fn put(&mut self, bytes: &[u8]) {
         let fits = bytes.len().min(self.out.len() - self.filled);
         self.out[self.filled..][..fits].copy_from_slice(&bytes[..fits]);
@@ -77,7 +77,7 @@ impl Secured {
         let session = UnbufferedClientConnection::new(config, name);
         let mut secured = Self {
             stream,
-            session: session.map_err(|error| Refused::error(&error))?,
+            session: session.map_err(|error| TlsRefused::error(&error))?,
             buffers,
             incoming: Vec::new(),
             plain: Vec::new(),
@@ -214,7 +214,7 @@ impl Secured {
         let mut shared = buffers.incoming.borrow_mut();
         let held = self.incoming.len();
         if held >= READ_BYTES_MAX {
-            return Poll::Ready(Err(Refused::error(&Error::PeerSentOversizedRecord)));
+            return Poll::Ready(Err(TlsRefused::error(&Error::PeerSentOversizedRecord)));
         }
         let more = (out.len() + out.len() / 64).clamp(READ_BYTES_MIN, READ_BYTES_MAX);
         let room = Buffers::room(&mut shared, held + more);
@@ -239,15 +239,15 @@ impl Secured {
     /// Lets the session work on what has come: how much of it is used up, and how much was
     /// decrypted into `out`.
     fn advance(&mut self, came: &mut [u8], out: &mut [u8]) -> io::Result<(usize, usize)> {
-        let mut sink = Sink { out, filled: 0, beyond: &mut self.plain };
+        let mut sink = DecryptedSink { out, filled: 0, beyond: &mut self.plain };
         let mut used = 0;
         loop {
             let status = self.session.process_tls_records(&mut came[used..]);
             let mut done = status.discard;
-            match status.state.map_err(|error| Refused::error(&error))? {
+            match status.state.map_err(|error| TlsRefused::error(&error))? {
                 ConnectionState::ReadTraffic(mut traffic) => {
                     while let Some(record) = traffic.next_record() {
-                        let record = record.map_err(|error| Refused::error(&error))?;
+                        let record = record.map_err(|error| TlsRefused::error(&error))?;
                         done += record.discard;
                         sink.put(record.payload);
                     }
@@ -273,7 +273,7 @@ impl Secured {
                 traffic.encrypt(bytes, out).map_err(|error| unencrypted(&error))
             }
             Ok(_) => Err(io::ErrorKind::BrokenPipe.into()),
-            Err(error) => Err(Refused::error(&error)),
+            Err(error) => Err(TlsRefused::error(&error)),
         };
         self.incoming = held;
         advanced.and(encrypted)
@@ -339,7 +339,7 @@ fn encode(mut message: EncodeTlsData<'_, ClientConnectionData>, outgoing: &mut V
 
 fn unencrypted(error: &EncryptError) -> io::Error {
     match error {
-        EncryptError::EncryptExhausted => Refused::error(&Error::EncryptError),
+        EncryptError::EncryptExhausted => TlsRefused::error(&Error::EncryptError),
         EncryptError::InsufficientSize(_) => io::ErrorKind::InvalidInput.into(),
     }
 }

@@ -1,6 +1,6 @@
 //! A connection against a server that sends, ends and renews its keys as a test wants it to.
 
-use crate::{Agreed, Buffers, Connector, Options, Refused, Secured, ServerName, Version};
+use crate::{Agreed, Buffers, Connector, Secured, ServerName, TlsOptions, TlsRefused, TlsVersion};
 use runtime::blocking::Blocking;
 use runtime::{Dial, Thread};
 use rustls::pki_types::pem::PemObject;
@@ -66,11 +66,11 @@ fn serve(
     (address, server)
 }
 
-fn insecure() -> Options {
-    Options { verifies: false, protocols: vec![b"http/1.1".to_vec()], ..Options::default() }
+fn insecure() -> TlsOptions {
+    TlsOptions { verifies: false, protocols: vec![b"http/1.1".to_vec()], ..TlsOptions::default() }
 }
 
-async fn connect(address: SocketAddr, options: &Options) -> io::Result<Secured> {
+async fn connect(address: SocketAddr, options: &TlsOptions) -> io::Result<Secured> {
     let stream = runtime::dial::connect(address, &Dial::default()).await?;
     let name = ServerName::try_from("localhost").unwrap();
     Connector::new(options).unwrap().connect(stream, name, &Rc::new(Buffers::default())).await
@@ -79,7 +79,7 @@ async fn connect(address: SocketAddr, options: &Options) -> io::Result<Secured> 
 /// Connects, lets `with` have the connection, and waits for the end of the server.
 fn client<T>(
     (address, server): (SocketAddr, JoinHandle<()>),
-    options: &Options,
+    options: &TlsOptions,
     with: impl AsyncFnOnce(Secured) -> T,
 ) -> T {
     let executor = Thread::new(Blocking::Inline).unwrap();
@@ -175,7 +175,7 @@ fn keys_are_renewed_when_the_server_wants_that() {
         session.conn.send_close_notify();
         session.flush().unwrap();
     });
-    let options = Options { versions: (Version::Tls13, Version::Tls13), ..insecure() };
+    let options = TlsOptions { versions: (TlsVersion::Tls13, TlsVersion::Tls13), ..insecure() };
     client(served, &options, async |mut secured| {
         send_all(&mut secured, b"one").await.unwrap();
         let mut piece = [0; 7];
@@ -189,7 +189,7 @@ fn keys_are_renewed_when_the_server_wants_that() {
 #[test]
 fn what_was_agreed_on_is_told_in_the_words_of_openssl() {
     let answer = |session: &mut Session<'_>| drop(read_exactly(session, 1));
-    let agreed = |options: &Options| {
+    let agreed = |options: &TlsOptions| {
         client(serve(usize::MAX, answer), options, async |mut secured| {
             send_all(&mut secured, b"x").await.unwrap();
             secured.agreed()
@@ -205,8 +205,8 @@ fn what_was_agreed_on_is_told_in_the_words_of_openssl() {
     };
     assert_eq!(agreed(&insecure()), expected);
     let ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256".to_owned();
-    let versions = (Version::Tls12, Version::Tls12);
-    let older = agreed(&Options { ciphers, versions, protocols: Vec::new(), ..insecure() });
+    let versions = (TlsVersion::Tls12, TlsVersion::Tls12);
+    let older = agreed(&TlsOptions { ciphers, versions, protocols: Vec::new(), ..insecure() });
     assert_eq!(older.version, "TLSv1.2");
     assert_eq!((older.suite, older.suite_bits), ("ECDHE-ECDSA-AES128-GCM-SHA256", 128));
     assert_eq!(older.protocol, None);
@@ -231,7 +231,7 @@ fn refusal(answer: &'static [u8]) -> io::Error {
 
 #[test]
 fn what_is_no_tls_is_refused_with_a_reason() {
-    let text = |answer| Refused::of(&refusal(answer)).unwrap().text.clone();
+    let text = |answer| TlsRefused::of(&refusal(answer)).unwrap().text.clone();
     assert_eq!(text(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "what the server says is not TLS");
     // An alert: handshake_failure.
     let alert = b"\x15\x03\x03\x00\x02\x02\x28";

@@ -1,6 +1,6 @@
 //! Whose certificates are believed: the system's authorities and one file more, or everybody's.
 
-use crate::options::{Options, Problem};
+use crate::options::{TlsOptions, TlsProblem};
 use crate::{certificate, refused};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Certificates of a file and the key beside them, as ab's `-E` has them.
-pub(crate) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+pub(crate) type ClientIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// Who believes the authorities of the system and those of the file, and the certificates of the
 /// file themselves.
@@ -22,17 +22,19 @@ pub(crate) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>
 /// # Errors
 /// When the file holds none, or there are none at all.
 pub(crate) fn verifier(
-    options: &Options,
+    options: &TlsOptions,
     provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ServerCertVerifier>, Problem> {
+) -> Result<Arc<dyn ServerCertVerifier>, TlsProblem> {
     let (store, known) = roots(options)?;
     let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone());
-    let authorities = builder.build().map_err(|error| Problem::Options(error.to_string()))?;
-    Ok(Arc::new(Known { authorities, known }))
+    let authorities = builder.build().map_err(|error| TlsProblem::Options(error.to_string()))?;
+    Ok(Arc::new(KnownCertificates { authorities, known }))
 }
 
 /// The authorities that are believed, and the certificates of the file.
-fn roots(options: &Options) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Problem> {
+fn roots(
+    options: &TlsOptions,
+) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsProblem> {
     let mut known = Vec::new();
     let mut store = RootCertStore::empty();
     store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -45,7 +47,7 @@ fn roots(options: &Options) -> Result<(RootCertStore, Vec<CertificateDer<'static
     }
     if store.is_empty() {
         let text = "this system knows no certificate authority: install ca-certificates";
-        return Err(Problem::Options(text.to_owned()));
+        return Err(TlsProblem::Options(text.to_owned()));
     }
     Ok((store, known))
 }
@@ -54,7 +56,7 @@ fn roots(options: &Options) -> Result<(RootCertStore, Vec<CertificateDer<'static
 ///
 /// # Errors
 /// When one of them is missing.
-pub(crate) fn identity(path: &Path) -> Result<Identity, Problem> {
+pub(crate) fn identity(path: &Path) -> Result<ClientIdentity, TlsProblem> {
     let chain = certificates(path)?;
     if chain.is_empty() {
         return Err(fault(path, "holds no certificate (PEM)"));
@@ -63,7 +65,7 @@ pub(crate) fn identity(path: &Path) -> Result<Identity, Problem> {
     Ok((chain, key.map_err(|_| fault(path, "holds no private key (PEM, without a pass phrase)"))?))
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Problem> {
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsProblem> {
     let text = read(path)?;
     let sections = <(SectionKind, Vec<u8>)>::pem_slice_iter(&text);
     let sections: Result<Vec<_>, _> = sections.collect();
@@ -72,24 +74,24 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Problem> {
     Ok(of_kind.map(|section| CertificateDer::from(section.1)).collect())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+fn read(path: &Path) -> Result<Vec<u8>, TlsProblem> {
     std::fs::read(path).map_err(|error| fault(path, &error))
 }
 
-fn fault(path: &Path, why: &(impl ToString + ?Sized)) -> Problem {
-    Problem::File { path: path.to_owned(), why: why.to_string() }
+fn fault(path: &Path, why: &(impl ToString + ?Sized)) -> TlsProblem {
+    TlsProblem::File { path: path.to_owned(), why: why.to_string() }
 }
 
 /// Believes authorities, and whoever shows a certificate that is known: a server that vouches for
 /// itself has none but its own, which says as often as not that it is an authority, and rustls
 /// takes no such for a server's. curl's `--cacert` takes any certificate that is in the file.
 #[derive(Debug)]
-struct Known {
+struct KnownCertificates {
     authorities: Arc<WebPkiServerVerifier>,
     known: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Known {
+impl ServerCertVerifier for KnownCertificates {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

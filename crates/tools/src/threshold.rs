@@ -1,7 +1,7 @@
 //! Conditions on the result of a run, for `--fail-if` and `--find-max`:
 //! `p99<200ms && errors<0.1%`. What a metric counts is said by whoever has it.
 
-use load::text::{Scanner, SyntaxFault, nearest};
+use load::text::{SyntaxFault, TextScanner, nearest};
 use std::fmt;
 
 /// Where the metrics of a run come from.
@@ -19,7 +19,7 @@ pub trait Metrics {
 
 /// What a metric is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum MetricUnit {
     /// Nanoseconds.
     Time,
     /// Bytes, or bytes per second.
@@ -33,31 +33,31 @@ pub enum Measure {
 }
 
 /// The metrics, beside percentiles `p0` to `p100`.
-pub const METRICS: &[(&str, Measure)] = &[
-    ("mean", Measure::Time),
-    ("min", Measure::Time),
-    ("max", Measure::Time),
-    ("stdev", Measure::Time),
-    ("duration", Measure::Time),
-    ("rate", Measure::Number),
-    ("requests", Measure::Number),
-    ("errors", Measure::Count),
-    ("timeouts", Measure::Count),
-    ("refused", Measure::Count),
-    ("resets", Measure::Count),
-    ("late", Measure::Count),
-    ("status1xx", Measure::Count),
-    ("status2xx", Measure::Count),
-    ("status3xx", Measure::Count),
-    ("status4xx", Measure::Count),
-    ("status5xx", Measure::Count),
-    ("unexpected", Measure::Count),
-    ("bytes", Measure::Size),
-    ("bytes_per_s", Measure::Size),
-    ("cpu_us", Measure::Number),
-    ("server_cpu", Measure::Share),
-    ("client_cpu", Measure::Share),
-    ("memory", Measure::Size),
+pub const METRICS: &[(&str, MetricUnit)] = &[
+    ("mean", MetricUnit::Time),
+    ("min", MetricUnit::Time),
+    ("max", MetricUnit::Time),
+    ("stdev", MetricUnit::Time),
+    ("duration", MetricUnit::Time),
+    ("rate", MetricUnit::Number),
+    ("requests", MetricUnit::Number),
+    ("errors", MetricUnit::Count),
+    ("timeouts", MetricUnit::Count),
+    ("refused", MetricUnit::Count),
+    ("resets", MetricUnit::Count),
+    ("late", MetricUnit::Count),
+    ("status1xx", MetricUnit::Count),
+    ("status2xx", MetricUnit::Count),
+    ("status3xx", MetricUnit::Count),
+    ("status4xx", MetricUnit::Count),
+    ("status5xx", MetricUnit::Count),
+    ("unexpected", MetricUnit::Count),
+    ("bytes", MetricUnit::Size),
+    ("bytes_per_s", MetricUnit::Size),
+    ("cpu_us", MetricUnit::Number),
+    ("server_cpu", MetricUnit::Share),
+    ("client_cpu", MetricUnit::Share),
+    ("memory", MetricUnit::Size),
 ];
 
 /// A condition on metrics.
@@ -105,23 +105,23 @@ pub const METRICS: &[(&str, Measure)] = &[
 /// assert!(Condition::parse("p99<200ms || rate>1k").is_ok());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
-    root: Node,
+pub struct ThresholdCondition {
+    root: ConditionNode,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
+enum ConditionNode {
     Any(Vec<Self>),
     All(Vec<Self>),
     Not(Box<Self>),
-    Compare(Comparison),
+    Compare(MetricComparison),
 }
 
 /// One comparison.
 #[derive(Clone, Debug, PartialEq)]
-struct Comparison {
+struct MetricComparison {
     metric: String,
-    measure: Measure,
+    measure: MetricUnit,
     operator: Operator,
     /// In base units, or in percent.
     limit: f64,
@@ -157,13 +157,13 @@ const OPERATORS: [(&str, Operator); 7] = [
 const TEXT_BYTES_MAX: usize = 4096;
 const DEPTH_MAX: usize = 50;
 
-impl Condition {
+impl ThresholdCondition {
     /// Reads a condition.
     pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         if text.len() > TEXT_BYTES_MAX {
             return Err(SyntaxFault::new(text, 0, format!("longer than {TEXT_BYTES_MAX} bytes")));
         }
-        let mut reader = ConditionParser { scanner: Scanner::new(text), depth: 0 };
+        let mut reader = ConditionParser { scanner: TextScanner::new(text), depth: 0 };
         let root = reader.any()?;
         if reader.scanner.is_at_end() {
             return Ok(Self { root });
@@ -204,8 +204,8 @@ impl Condition {
     pub fn longest_latency_ns(&self) -> f64 {
         let mut comparisons = Vec::new();
         self.root.comparisons(&mut comparisons);
-        let is_latency = |one: &&&Comparison| {
-            let is_time = one.measure == Measure::Time && !one.is_change;
+        let is_latency = |one: &&&MetricComparison| {
+            let is_time = one.measure == MetricUnit::Time && !one.is_change;
             is_time && !matches!(one.metric.as_str(), "duration" | "stdev")
         };
         comparisons.iter().filter(is_latency).map(|one| one.limit).fold(0.0, f64::max)
@@ -219,7 +219,7 @@ impl Condition {
     }
 }
 
-impl Node {
+impl ConditionNode {
     fn holds(&self, metrics: &dyn Metrics) -> bool {
         match self {
             Self::Any(nodes) => nodes.iter().any(|node| node.holds(metrics)),
@@ -237,7 +237,7 @@ impl Node {
         comparisons.iter().all(|one| one.actual(metrics).is_some())
     }
 
-    fn comparisons<'a>(&'a self, out: &mut Vec<&'a Comparison>) {
+    fn comparisons<'a>(&'a self, out: &mut Vec<&'a MetricComparison>) {
         match self {
             Self::Any(nodes) | Self::All(nodes) => {
                 nodes.iter().for_each(|node| node.comparisons(out));
@@ -248,7 +248,7 @@ impl Node {
     }
 }
 
-impl Comparison {
+impl MetricComparison {
     /// What is compared with the limit, in its unit.
     fn actual(&self, metrics: &dyn Metrics) -> Option<f64> {
         let now = self.value(&|name| metrics.get(name))?;
@@ -264,7 +264,7 @@ impl Comparison {
 
     /// Whether the limit is in percent of what was before.
     const fn is_relative(&self) -> bool {
-        let is_own = matches!(self.measure, Measure::Count | Measure::Share);
+        let is_own = matches!(self.measure, MetricUnit::Count | MetricUnit::Share);
         self.is_change && self.is_share && !is_own
     }
 
@@ -272,12 +272,12 @@ impl Comparison {
     fn value(&self, get: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         let value = get(&self.metric)?;
         let value = match (self.is_share, self.measure) {
-            (true, Measure::Count) => {
+            (true, MetricUnit::Count) => {
                 let requests = get("requests")?;
                 // Nothing of nothing is nothing.
                 if value == 0.0 { 0.0 } else { value * 100.0 / requests }
             }
-            (true, Measure::Share) => value * 100.0,
+            (true, MetricUnit::Share) => value * 100.0,
             _ => value,
         };
         (!value.is_nan()).then_some(value)
@@ -321,8 +321,8 @@ impl Comparison {
     fn shown(&self, value: f64, is_plain: bool) -> String {
         match self.measure {
             _ if self.is_share && !is_plain => format!("{}%", rounded(value)),
-            Measure::Time => shown_scaled(value, &[(1e9, "s"), (1e6, "ms"), (1e3, "us")], "ns"),
-            Measure::Size => shown_scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB")], "B"),
+            MetricUnit::Time => shown_scaled(value, &[(1e9, "s"), (1e6, "ms"), (1e3, "us")], "ns"),
+            MetricUnit::Size => shown_scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB")], "B"),
             _ => rounded(value),
         }
     }
@@ -350,26 +350,26 @@ fn rounded(value: f64) -> String {
 }
 
 struct ConditionParser<'a> {
-    scanner: Scanner<'a>,
+    scanner: TextScanner<'a>,
     depth: usize,
 }
 
 impl ConditionParser<'_> {
-    fn any(&mut self) -> Result<Node, SyntaxFault> {
-        self.joined("||", Self::all, Node::Any)
+    fn any(&mut self) -> Result<ConditionNode, SyntaxFault> {
+        self.joined("||", Self::all, ConditionNode::Any)
     }
 
-    fn all(&mut self) -> Result<Node, SyntaxFault> {
-        self.joined("&&", Self::single, Node::All)
+    fn all(&mut self) -> Result<ConditionNode, SyntaxFault> {
+        self.joined("&&", Self::single, ConditionNode::All)
     }
 
     /// One or more of `part` with `between` between them.
     fn joined(
         &mut self,
         between: &str,
-        part: fn(&mut Self) -> Result<Node, SyntaxFault>,
-        join: fn(Vec<Node>) -> Node,
-    ) -> Result<Node, SyntaxFault> {
+        part: fn(&mut Self) -> Result<ConditionNode, SyntaxFault>,
+        join: fn(Vec<ConditionNode>) -> ConditionNode,
+    ) -> Result<ConditionNode, SyntaxFault> {
         let mut parts = vec![part(self)?];
         while self.scanner.eat(between) {
             parts.push(part(self)?);
@@ -383,19 +383,19 @@ impl ConditionParser<'_> {
         }
     }
 
-    fn single(&mut self) -> Result<Node, SyntaxFault> {
+    fn single(&mut self) -> Result<ConditionNode, SyntaxFault> {
         self.scanner.skip_blanks();
         let is_not = self.scanner.eat("!");
         if !is_not && !self.scanner.eat("(") {
             let comparison = self.comparison()?;
             self.scanner.skip_blanks();
-            return Ok(Node::Compare(comparison));
+            return Ok(ConditionNode::Compare(comparison));
         }
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(self.scanner.fault(format!("{DEPTH_MAX} parentheses at most")));
         }
-        let node = if is_not { Node::Not(Box::new(self.single()?)) } else { self.any()? };
+        let node = if is_not { ConditionNode::Not(Box::new(self.single()?)) } else { self.any()? };
         if !is_not && !self.scanner.eat(")") {
             return Err(self.scanner.fault("&&, || or ) was expected"));
         }
@@ -404,7 +404,7 @@ impl ConditionParser<'_> {
         Ok(node)
     }
 
-    fn comparison(&mut self) -> Result<Comparison, SyntaxFault> {
+    fn comparison(&mut self) -> Result<MetricComparison, SyntaxFault> {
         let start = self.scanner.clone();
         let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let metric = self.scanner.take_while(is_letter).to_ascii_lowercase();
@@ -431,12 +431,12 @@ impl ConditionParser<'_> {
         let written = self.scanner.text[begin..self.scanner.at].to_owned();
         let is_share = unit == "%";
         let limit = number * scale;
-        Ok(Comparison { metric, measure, operator, limit, is_share, is_change, written })
+        Ok(MetricComparison { metric, measure, operator, limit, is_share, is_change, written })
     }
 }
 
 /// What a metric is measured in, or what is wrong with its name.
-fn measure_of(name: &str) -> Result<Measure, String> {
+fn measure_of(name: &str) -> Result<MetricUnit, String> {
     if let Some((_, measure)) = METRICS.iter().find(|(known, _)| *known == name) {
         return Ok(*measure);
     }
@@ -448,7 +448,7 @@ fn measure_of(name: &str) -> Result<Measure, String> {
     if let Some(percentile) = percentile {
         let is_good = percentile.parse().is_ok_and(|part: f64| (0.0..=100.0).contains(&part));
         return if is_good {
-            Ok(Measure::Time)
+            Ok(MetricUnit::Time)
         } else {
             Err("p0 to p100 were expected".to_owned())
         };
@@ -462,35 +462,35 @@ fn measure_of(name: &str) -> Result<Measure, String> {
 
 /// Base units in one of this unit. A limit in percent stays in percent: a hundredth is no double,
 /// and 7 of 1000 are to be 0.7%.
-fn scale_of(measure: Measure, unit: &str, is_change: bool) -> Result<f64, &'static str> {
+fn scale_of(measure: MetricUnit, unit: &str, is_change: bool) -> Result<f64, &'static str> {
     let lower = unit.to_ascii_lowercase();
     match (measure, lower.as_str()) {
         (_, "%") if is_change => Ok(1.0),
-        (Measure::Time, "%") => Err("a unit of time was expected: us, ms, s or m; or +10%"),
-        (Measure::Size, "%") => Err("a unit of size was expected: B, KB, MB, GB; or +10%"),
-        (Measure::Number, "%") => Err("k, M or no unit was expected; or +10%"),
-        (Measure::Time, "us") => Ok(1e3),
-        (Measure::Time, "ms" | "") => Ok(1e6),
-        (Measure::Time, "s") => Ok(1e9),
-        (Measure::Time, "m") => Ok(60e9),
-        (Measure::Time, _) => Err("a unit of time was expected: us, ms, s or m"),
-        (Measure::Count | Measure::Share, "%") => Ok(1.0),
-        (Measure::Share, "") => Ok(1.0),
-        (Measure::Share, _) => Err("% was expected"),
-        (Measure::Size, "b" | "") => Ok(1.0),
-        (Measure::Size, "k" | "kb") => Ok(1e3),
-        (Measure::Size, "m" | "mb") => Ok(1e6),
-        (Measure::Size, "g" | "gb") => Ok(1e9),
-        (Measure::Size, "kib") => Ok(1024.0),
-        (Measure::Size, "mib") => Ok(1024.0 * 1024.0),
-        (Measure::Size, "gib") => Ok(1024.0 * 1024.0 * 1024.0),
-        (Measure::Size, _) => Err("a unit of size was expected: B, KB, MB, GB, KiB, MiB or GiB"),
-        (Measure::Count | Measure::Number, "") => Ok(1.0),
-        (Measure::Count | Measure::Number, "k") => Ok(1e3),
-        (Measure::Count | Measure::Number, "m") => Ok(1e6),
-        (Measure::Count | Measure::Number, "g") => Ok(1e9),
-        (Measure::Count, _) => Err("%, k, M or no unit was expected"),
-        (Measure::Number, _) => Err("k, M or no unit was expected"),
+        (MetricUnit::Time, "%") => Err("a unit of time was expected: us, ms, s or m; or +10%"),
+        (MetricUnit::Size, "%") => Err("a unit of size was expected: B, KB, MB, GB; or +10%"),
+        (MetricUnit::Number, "%") => Err("k, M or no unit was expected; or +10%"),
+        (MetricUnit::Time, "us") => Ok(1e3),
+        (MetricUnit::Time, "ms" | "") => Ok(1e6),
+        (MetricUnit::Time, "s") => Ok(1e9),
+        (MetricUnit::Time, "m") => Ok(60e9),
+        (MetricUnit::Time, _) => Err("a unit of time was expected: us, ms, s or m"),
+        (MetricUnit::Count | MetricUnit::Share, "%") => Ok(1.0),
+        (MetricUnit::Share, "") => Ok(1.0),
+        (MetricUnit::Share, _) => Err("% was expected"),
+        (MetricUnit::Size, "b" | "") => Ok(1.0),
+        (MetricUnit::Size, "k" | "kb") => Ok(1e3),
+        (MetricUnit::Size, "m" | "mb") => Ok(1e6),
+        (MetricUnit::Size, "g" | "gb") => Ok(1e9),
+        (MetricUnit::Size, "kib") => Ok(1024.0),
+        (MetricUnit::Size, "mib") => Ok(1024.0 * 1024.0),
+        (MetricUnit::Size, "gib") => Ok(1024.0 * 1024.0 * 1024.0),
+        (MetricUnit::Size, _) => Err("a unit of size was expected: B, KB, MB, GB, KiB, MiB or GiB"),
+        (MetricUnit::Count | MetricUnit::Number, "") => Ok(1.0),
+        (MetricUnit::Count | MetricUnit::Number, "k") => Ok(1e3),
+        (MetricUnit::Count | MetricUnit::Number, "m") => Ok(1e6),
+        (MetricUnit::Count | MetricUnit::Number, "g") => Ok(1e9),
+        (MetricUnit::Count, _) => Err("%, k, M or no unit was expected"),
+        (MetricUnit::Number, _) => Err("k, M or no unit was expected"),
     }
 }
 

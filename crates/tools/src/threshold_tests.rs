@@ -30,7 +30,7 @@ const RUN: Run = Run(&[
 
 #[test]
 fn the_longest_latency_of_a_condition_is_known() {
-    let of = |text: &str| Condition::parse(text).unwrap().longest_latency_ns();
+    let of = |text: &str| ThresholdCondition::parse(text).unwrap().longest_latency_ns();
     assert_eq!(of("p99<100ms && errors<0.1%"), 100e6);
     assert_eq!(of("duration<1m && (p50<20ms || !(p99.9>=3s))"), 3e9);
     assert_eq!(of("errors<1% && rate>5k"), 0.0);
@@ -79,7 +79,7 @@ fn conditions_hold_or_do_not() {
         ("stdev!=0", false),
     ];
     for (text, holds) in rows {
-        let condition = Condition::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
+        let condition = ThresholdCondition::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(condition.holds(&RUN), holds, "{text}: {}", condition.explain(&RUN));
     }
 }
@@ -87,8 +87,8 @@ fn conditions_hold_or_do_not() {
 #[test]
 fn shares_of_no_requests_are_told() {
     let none = Run(&[("requests", 0.0), ("errors", 0.0), ("timeouts", 5.0)]);
-    assert!(Condition::parse("errors==0%").unwrap().holds(&none));
-    assert!(Condition::parse("timeouts>100%").unwrap().holds(&none));
+    assert!(ThresholdCondition::parse("errors==0%").unwrap().holds(&none));
+    assert!(ThresholdCondition::parse("timeouts>100%").unwrap().holds(&none));
     for errors in 0..=1000 {
         struct Thousand(f64);
         impl Metrics for Thousand {
@@ -97,10 +97,13 @@ fn shares_of_no_requests_are_told() {
             }
         }
         let text = format!("errors=={}%", f64::from(errors) / 10.0);
-        assert!(Condition::parse(&text).unwrap().holds(&Thousand(f64::from(errors))), "{text}");
+        assert!(
+            ThresholdCondition::parse(&text).unwrap().holds(&Thousand(f64::from(errors))),
+            "{text}"
+        );
     }
     let unknown = Run(&[("errors", 0.0)]);
-    assert!(!Condition::parse("errors<1%").unwrap().holds(&unknown));
+    assert!(!ThresholdCondition::parse("errors<1%").unwrap().holds(&unknown));
 }
 
 #[test]
@@ -115,9 +118,9 @@ fn an_explanation_has_each_comparison_with_its_value() {
         ("p99<1s", "p99 is not known, so not < 1s"),
     ];
     for (text, expect) in rows {
-        assert_eq!(Condition::parse(text).unwrap().explain(&RUN), expect);
+        assert_eq!(ThresholdCondition::parse(text).unwrap().explain(&RUN), expect);
     }
-    let names = Condition::parse("(p99<1 || rate>5) && p99.9<2").unwrap();
+    let names = ThresholdCondition::parse("(p99<1 || rate>5) && p99.9<2").unwrap();
     assert_eq!(names.metrics(), ["p99", "rate", "p99.9"]);
 }
 
@@ -175,7 +178,7 @@ fn a_change_is_compared_with_the_run_before() {
         ("max>+1ms", false),
     ];
     for (text, holds) in rows {
-        let condition = Condition::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
+        let condition = ThresholdCondition::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(condition.holds(&Two), holds, "{text}: {}", condition.explain(&Two));
         let of_two = text.contains(['+', '-']);
         assert_eq!(condition.change().is_some(), of_two, "{text}");
@@ -189,9 +192,9 @@ fn a_change_is_compared_with_the_run_before() {
         ("max>+1s", "max is not known, so not > +1s"),
     ];
     for (text, expect) in told {
-        assert_eq!(Condition::parse(text).unwrap().explain(&Two), expect);
+        assert_eq!(ThresholdCondition::parse(text).unwrap().explain(&Two), expect);
     }
-    let condition = Condition::parse("p99<1s && max>+1% && max>1s && p50>-3us").unwrap();
+    let condition = ThresholdCondition::parse("p99<1s && max>+1% && max>1s && p50>-3us").unwrap();
     assert_eq!((condition.change(), condition.unknown(&Two)), (Some("+1%"), vec!["p99", "max"]));
 }
 
@@ -230,7 +233,7 @@ fn faults_name_the_place_and_the_nearest_metric() {
         (&long, 0, "longer than"),
     ];
     for (text, at, what) in rows {
-        let fault = Condition::parse(text).expect_err(text);
+        let fault = ThresholdCondition::parse(text).expect_err(text);
         assert!(fault.at == *at && fault.what.contains(what), "{text}: {} {fault}", fault.at);
     }
 }
@@ -239,7 +242,7 @@ proptest! {
     #[test]
     fn no_text_panics(text: String, near in "[()!&|<>= a-z0-9.%+-]{0,60}") {
         for text in [text, near] {
-            if let Ok(condition) = Condition::parse(&text) {
+            if let Ok(condition) = ThresholdCondition::parse(&text) {
                 condition.holds(&Two);
                 prop_assert!(condition.explain(&Two).len() < 100_000);
             }
@@ -256,7 +259,7 @@ proptest! {
         }
         let run = One(f64::from(actual));
         let holds = |operator: &str| {
-            Condition::parse(&format!("rate{operator}{limit}")).unwrap().holds(&run)
+            ThresholdCondition::parse(&format!("rate{operator}{limit}")).unwrap().holds(&run)
         };
         prop_assert_eq!(holds("<"), actual < limit);
         prop_assert_eq!(holds("<="), actual <= limit);

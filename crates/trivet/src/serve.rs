@@ -8,13 +8,13 @@ use lexopt::prelude::{Long, Short, Value, ValueExt};
 use modules::Serve;
 use mpm::Started;
 use runtime::{ServiceManager, os_error};
-use server::{Machine, MpmKind, MpmSettings, Server, Warning};
+use server::{Machine, MpmKind, MpmSettings, Server, SizingWarning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// What the command line asked for.
-enum Asked {
+enum ServeCommand {
     /// And a line about what runs scripts.
     Serve(Serve, Option<String>),
     /// The help, as a whole or about a topic.
@@ -24,8 +24,8 @@ enum Asked {
 /// Serve until a signal ends it; the result is the exit code.
 pub(crate) fn run(parser: lexopt::Parser, manager: ServiceManager) -> Result<i32, Problem> {
     let (serve, php) = match parse(parser)? {
-        Asked::Serve(serve, php) => (serve, php),
-        Asked::Help(topic) => {
+        ServeCommand::Serve(serve, php) => (serve, php),
+        ServeCommand::Help(topic) => {
             say(&crate::help::about_serve(topic.as_deref())?);
             return Ok(0);
         }
@@ -50,7 +50,7 @@ pub(crate) fn run(parser: lexopt::Parser, manager: ServiceManager) -> Result<i32
 /// What had to be changed to make the numbers of the configuration fit.
 pub(crate) fn sizes(settings: &MpmSettings) -> String {
     let (_, warnings) = settings.sizing(&Machine::here());
-    warnings.iter().map(Warning::line).collect()
+    warnings.iter().map(SizingWarning::line).collect()
 }
 
 fn warn(text: &str) {
@@ -59,12 +59,12 @@ fn warn(text: &str) {
     }
 }
 
-fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
+fn parse(mut parser: lexopt::Parser) -> Result<ServeCommand, Problem> {
     let mut serve = Serve { prints_requests: std::io::stdout().is_terminal(), ..Serve::default() };
     let (mut folder, mut php) = (None, None);
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("help") | Short('h') => return help_topic(parser).map(Asked::Help),
+            Long("help") | Short('h') => return help_topic(parser).map(ServeCommand::Help),
             Long("listen") => serve.listen.push(parse_listen(&parser.value()?.string()?)?),
             Long("config") => serve.file = Some(PathBuf::from(parser.value()?)),
             Long("php") => php = php::parse(&parser.value()?.string()?)?,
@@ -86,7 +86,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         }
         *file = file.canonicalize().map_err(|error| file_problem(file, &error))?;
         serve.prints_requests = false;
-        return Ok(Asked::Serve(serve, None));
+        return Ok(ServeCommand::Serve(serve, None));
     }
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     serve.folder = folder.canonicalize().map_err(|error| folder_problem(&folder, &error))?;
@@ -94,7 +94,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         let text = format!("cannot serve {}: it is not a folder", folder.display());
         return Err(Problem::Failed(text));
     }
-    Ok(Asked::Serve(serve, php.map(|runner| runner.shown)))
+    Ok(ServeCommand::Serve(serve, php.map(|runner| runner.shown)))
 }
 
 /// Options that only `trivet serve` has.

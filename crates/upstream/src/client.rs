@@ -1,6 +1,6 @@
 //! What the connections of one thread share: only one of them has a turn at a time.
 
-use crate::{Error, Route, Transport, h2};
+use crate::{ClientTransport, Route, UpstreamError, h2};
 use http1::{AnswerParser, AnswerTemplate};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ const TEMPLATES_MAX: usize = 10_000;
 
 /// The HTTP client of one thread: its buffers, the connections of HTTP/2 that requests share, and
 /// what is remembered of answers. Nothing in it is locked.
-pub struct Client {
+pub struct HttpClient {
     /// Connections of HTTP/2, which requests share.
     pub h2: h2::Connections,
     /// Requests as HTTP/2 has them, remembered.
@@ -27,7 +27,7 @@ pub struct Client {
     pub(crate) templates: RefCell<Vec<Option<AnswerTemplate>>>,
 }
 
-impl Client {
+impl HttpClient {
     /// A client that remembers the heads of so many templates.
     pub fn new(templates: usize) -> Self {
         let mut heads = Vec::new();
@@ -46,7 +46,11 @@ impl Client {
     ///
     /// # Errors
     /// What went wrong with the last of the route's addresses.
-    pub async fn connect(&self, route: &Route, turn: usize) -> Result<Transport, Error> {
+    pub async fn connect(
+        &self,
+        route: &Route,
+        turn: usize,
+    ) -> Result<ClientTransport, UpstreamError> {
         route.connect(turn, &self.tls).await
     }
 }

@@ -36,14 +36,14 @@ pub enum ErrorKind {
 
 /// An error of a client, and the words of the system or of the other end about it.
 #[derive(Debug)]
-pub struct Error {
+pub struct UpstreamError {
     /// What a caller decides by.
     pub kind: ErrorKind,
     /// What a person is told; may be empty.
     pub text: String,
 }
 
-impl Error {
+impl UpstreamError {
     /// An error of the system while connecting.
     pub fn of_connect(error: &io::Error) -> Self {
         Self { kind: ErrorKind::of_connect(error), text: error.to_string() }

@@ -1,7 +1,7 @@
 //! Requests and what comes of them, whatever version of HTTP carries them.
 
 use crate::ErrorKind;
-use http1::{Asked, OwnedAnswerHead};
+use http1::{AskedMethod, OwnedAnswerHead};
 
 /// One request, or several that are sent at once (pipelining, RFC 9112 section 9.3.2).
 pub struct Batch<'a> {
@@ -13,12 +13,12 @@ pub struct Batch<'a> {
     /// then recognised and not parsed; `usize::MAX` for requests that are like no others.
     pub template: usize,
     /// What their method says about the answer's body.
-    pub asked: Asked,
+    pub asked: AskedMethod,
 }
 
 /// The measures of one answer: what came of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct AnswerSummary {
     /// The status of the final answer.
     pub status: u16,
     /// The length of its head.
@@ -65,7 +65,7 @@ pub struct ExchangeError {
     /// Whether the connection is of use still: where streams share one.
     pub keeps_connection: bool,
     /// What there is of the answer.
-    pub part: Answer,
+    pub part: AnswerSummary,
 }
 
 /// Whether the server has surely not processed a request that failed.
@@ -87,7 +87,7 @@ impl ExchangeError {
             ErrorKind::Closed | ErrorKind::Reset if !begun => Unprocessed::Perhaps,
             _ => Unprocessed::No,
         };
-        Self { kind, text, unprocessed, keeps_connection: false, part: Answer::default() }
+        Self { kind, text, unprocessed, keeps_connection: false, part: AnswerSummary::default() }
     }
 
     /// Whether the requests that have no answer may be sent once more (RFC 9110 section 9.2.2).

@@ -1,6 +1,6 @@
 //! Streams of bytes to a server.
 
-use crate::{Error, ErrorKind, race, tunnel};
+use crate::{ErrorKind, UpstreamError, race, tunnel};
 use runtime::{AsyncWrite, Dial, Stream};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
-use tls::{Buffers, Connector, Refused, Secured, ServerName};
+use tls::{Buffers, Connector, Secured, ServerName, TlsRefused};
 
 /// Where a connection leads and how it is made: what resolving a URL once came to.
 #[derive(Clone, Debug)]
@@ -48,15 +48,18 @@ impl Route {
         &self,
         turn: usize,
         buffers: &Rc<Buffers>,
-    ) -> Result<Transport, Error> {
-        let mut stream = self.dial(turn).await.map_err(|error| Error::of_connect(&error))?;
+    ) -> Result<ClientTransport, UpstreamError> {
+        let mut stream =
+            self.dial(turn).await.map_err(|error| UpstreamError::of_connect(&error))?;
         if let Some(request) = &self.tunnel {
             tunnel::open(&mut stream, request).await?;
         }
-        let Some(security) = &self.security else { return Ok(Transport::Plain(stream)) };
+        let Some(security) = &self.security else { return Ok(ClientTransport::Plain(stream)) };
         let connecting = security.connector.connect(stream, security.name.clone(), buffers);
         match connecting.await {
-            Ok(secured) => Ok(Transport::Secured(Box::new(Tls { secured, reason: None }))),
+            Ok(secured) => {
+                Ok(ClientTransport::Secured(Box::new(TlsConnection { secured, reason: None })))
+            }
             Err(error) => Err(unsecured(&error)),
         }
     }
@@ -83,8 +86,8 @@ impl Route {
 }
 
 /// Why there is a connection and no TLS on it, with a way out.
-fn unsecured(error: &io::Error) -> Error {
-    let text = match Refused::of(error) {
+fn unsecured(error: &io::Error) -> UpstreamError {
+    let text = match TlsRefused::of(error) {
         Some(refused) if refused.is_of_certificate => {
             format!("{refused}; --insecure (-k) does without a valid one")
         }
@@ -92,36 +95,36 @@ fn unsecured(error: &io::Error) -> Error {
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
             "the server closed the connection within the handshake".to_owned()
         }
-        None => return Error::of_connect(error),
+        None => return UpstreamError::of_connect(error),
     };
-    Error { kind: ErrorKind::Tls, text }
+    UpstreamError { kind: ErrorKind::Tls, text }
 }
 
 /// A connection, secured or not.
-pub enum Transport {
+pub enum ClientTransport {
     /// Bytes as they are.
     Plain(Stream),
     /// TLS.
-    Secured(Box<Tls>),
+    Secured(Box<TlsConnection>),
 }
 
 /// A secured connection, and why it is none any more.
-pub struct Tls {
+pub struct TlsConnection {
     secured: Secured,
     reason: Option<String>,
 }
 
-impl Tls {
+impl TlsConnection {
     /// Remembers what the other end says.
     fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
-        if let Some(refused) = result.as_ref().err().and_then(Refused::of) {
+        if let Some(refused) = result.as_ref().err().and_then(TlsRefused::of) {
             self.reason = Some(refused.text.clone());
         }
         result
     }
 }
 
-impl Transport {
+impl ClientTransport {
     /// What was agreed on, if it is secured.
     pub fn agreed(&self) -> Option<tls::Agreed> {
         match self {

@@ -1,8 +1,8 @@
 //! A tunnel through a proxy: CONNECT (RFC 9110 section 9.3.6), behind which TLS is spoken with the
 //! server itself.
 
-use crate::{Error, ErrorKind};
-use http1::{AnswerParser, HeadLimits, Progress};
+use crate::{ErrorKind, UpstreamError};
+use http1::{AnswerParser, HeadLimits, HeadProgress};
 use runtime::Stream;
 use std::future::poll_fn;
 use std::io;
@@ -15,16 +15,16 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024;
 ///
 /// # Errors
 /// What the proxy says instead.
-pub(super) async fn open(stream: &mut Stream, request: &[u8]) -> Result<(), Error> {
-    send(stream, request).await.map_err(|error| Error::of_connect(&error))?;
+pub(super) async fn open(stream: &mut Stream, request: &[u8]) -> Result<(), UpstreamError> {
+    send(stream, request).await.map_err(|error| UpstreamError::of_connect(&error))?;
     let (mut answer, mut parser) = (Vec::new(), AnswerParser::new());
     let mut bytes = [0; 1024];
     loop {
         let read = poll_fn(|context| stream.poll_read(context, &mut bytes)).await;
-        let count = read.map_err(|error| Error::of_connect(&error))?;
+        let count = read.map_err(|error| UpstreamError::of_connect(&error))?;
         answer.extend_from_slice(&bytes[..count]);
         match parser.advance(&answer, &HeadLimits::default()) {
-            Ok(Progress::Complete { len }) => {
+            Ok(HeadProgress::Complete { len }) => {
                 let head = parser.answer(&answer);
                 return match head.status() {
                     // The server speaks when it is spoken to: what has come already is not its.
@@ -36,8 +36,10 @@ pub(super) async fn open(stream: &mut Stream, request: &[u8]) -> Result<(), Erro
                     }
                 };
             }
-            Ok(Progress::Partial) if count == 0 => return Err(broken("the proxy says nothing")),
-            Ok(Progress::Partial) if answer.len() < ANSWER_BYTES_MAX => {}
+            Ok(HeadProgress::Partial) if count == 0 => {
+                return Err(broken("the proxy says nothing"));
+            }
+            Ok(HeadProgress::Partial) if answer.len() < ANSWER_BYTES_MAX => {}
             _ => return Err(broken("what the proxy says to CONNECT is not HTTP")),
         }
     }
@@ -60,11 +62,11 @@ async fn send(stream: &mut Stream, request: &[u8]) -> io::Result<()> {
     .await
 }
 
-fn refused(answer: &str) -> Error {
+fn refused(answer: &str) -> UpstreamError {
     let text = format!("the proxy answers CONNECT with {}", answer.trim_end());
-    Error { kind: ErrorKind::Unreachable, text }
+    UpstreamError { kind: ErrorKind::Unreachable, text }
 }
 
-fn broken(text: &str) -> Error {
-    Error { kind: ErrorKind::ConnectBroken, text: text.to_owned() }
+fn broken(text: &str) -> UpstreamError {
+    UpstreamError { kind: ErrorKind::ConnectBroken, text: text.to_owned() }
 }

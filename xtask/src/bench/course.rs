@@ -7,13 +7,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::crowd::Errand;
-use super::figures::Run;
-use super::lab::{Lab, Running};
-use super::load::Load;
-use super::options::Options;
-use super::peers::Server;
+use super::figures::BenchRun;
+use super::lab::{BenchLab, RunningServer};
+use super::load::LoadResult;
+use super::options::BenchOptions;
+use super::peers::BenchServer;
 use super::programs::cores;
-use super::scenarios::Work::{
+use super::scenarios::BenchWork::{
     Closing, Computing, Gallery, Generating, GeneratingClosing, Idle, KeepAlive, Logged, Memory,
     Php, PhpWhole, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
 };
@@ -38,9 +38,9 @@ const WAITING_TIMES: u32 = 2;
 /// falls on all of them. Each round begins with another server.
 pub(super) fn run(
     scenario: &'static Scenario,
-    lab: &mut Lab,
-    options: &Options,
-) -> Result<Vec<Run>, String> {
+    lab: &mut BenchLab,
+    options: &BenchOptions,
+) -> Result<Vec<BenchRun>, String> {
     eprintln!("{}: {}", scenario.name, scenario.title);
     let servers = scenario.servers(&options.servers);
     if let Some(count) = rounds_alone(scenario, options) {
@@ -61,7 +61,7 @@ pub(super) fn run(
 
 /// How many rounds a scenario has whose servers are started anew for each run, because it matters
 /// what they have done before. A staircase is long and has many figures in one run.
-fn rounds_alone(scenario: &Scenario, options: &Options) -> Option<u32> {
+fn rounds_alone(scenario: &Scenario, options: &BenchOptions) -> Option<u32> {
     match scenario.work {
         Idle(_) | Start(_) | Memory(_) | Waiting(_) => Some(options.rounds),
         Stairs | StairsClosing => Some(1),
@@ -73,8 +73,8 @@ fn rounds_alone(scenario: &Scenario, options: &Options) -> Option<u32> {
 fn rounds(
     rounds: u32,
     servers: usize,
-    mut run: impl FnMut(u32, usize) -> Result<Run, String>,
-) -> Result<Vec<Run>, String> {
+    mut run: impl FnMut(u32, usize) -> Result<BenchRun, String>,
+) -> Result<Vec<BenchRun>, String> {
     let mut runs = Vec::new();
     for round in 1..=rounds {
         for at in 0..servers {
@@ -90,10 +90,10 @@ fn rounds(
 /// caches fill, Apache starts its threads, and none of it is counted.
 fn start_all(
     scenario: &Scenario,
-    lab: &mut Lab,
-    servers: &[&'static Server],
-    options: &Options,
-) -> Result<Vec<Running>, String> {
+    lab: &mut BenchLab,
+    servers: &[&'static BenchServer],
+    options: &BenchOptions,
+) -> Result<Vec<RunningServer>, String> {
     let mut running = Vec::new();
     for server in servers {
         let started = lab.start(server, scenario.needs())?;
@@ -107,7 +107,7 @@ fn start_all(
 }
 
 /// A server that sends something else must not be measured.
-fn verify(running: &Running, lab: &Lab, path: &str) -> Result<(), String> {
+fn verify(running: &RunningServer, lab: &BenchLab, path: &str) -> Result<(), String> {
     let name = running.server.name;
     let begin = Instant::now();
     let answer = http::get(running.port, path).map_err(|error| format!("{name}: {error}"))?;
@@ -138,11 +138,11 @@ fn verify_time(path: &str, begin: Instant) -> Result<(), String> {
 /// One run of one server under load.
 fn load_once(
     scenario: &Scenario,
-    running: &Running,
-    lab: &Lab,
+    running: &RunningServer,
+    lab: &BenchLab,
     round: u32,
     seconds: u32,
-) -> Result<Run, String> {
+) -> Result<BenchRun, String> {
     let with_fpm = running.fpm.filter(|_| matches!(scenario.work, PhpWhole(_)));
     let used = || match scenario.work {
         Generating(_) | GeneratingClosing(_) => procs::ended_cpu_ns(),
@@ -153,15 +153,15 @@ fn load_once(
     let cpu_ns = used().saturating_sub(before);
     let cost = cpu_ns as f64 / 1000.0 / load.requests.max(1) as f64;
     let (scenario, server) = (scenario.name, running.server.name);
-    Ok(Run { scenario, server, round, cost, ..loaded(load) })
+    Ok(BenchRun { scenario, server, round, cost, ..loaded(load) })
 }
 
 fn load_of(
     scenario: &Scenario,
-    running: &Running,
-    lab: &Lab,
+    running: &RunningServer,
+    lab: &BenchLab,
     seconds: u32,
-) -> Result<Load, String> {
+) -> Result<LoadResult, String> {
     let url = url(scenario, running);
     match scenario.work {
         KeepAlive(connections) | Logged(connections) | Php(connections) | PhpWhole(connections) => {
@@ -194,11 +194,11 @@ fn load_of(
 /// One run of a server that is started for it.
 fn run_alone(
     scenario: &'static Scenario,
-    lab: &mut Lab,
-    server: &'static Server,
+    lab: &mut BenchLab,
+    server: &'static BenchServer,
     round: u32,
-    options: &Options,
-) -> Result<Run, String> {
+    options: &BenchOptions,
+) -> Result<BenchRun, String> {
     let running = lab.start(server, scenario.needs())?;
     verify(&running, lab, scenario.path)?;
     let run = match scenario.work {
@@ -210,54 +210,54 @@ fn run_alone(
     };
     let run = run.map_err(|error| format!("{}: {error}", server.name))?;
     lab.stop(&running)?;
-    Ok(Run { scenario: scenario.name, server: server.name, round, ..run })
+    Ok(BenchRun { scenario: scenario.name, server: server.name, round, ..run })
 }
 
 /// Idle connections.
-fn hold(running: &Running, connections: u32) -> Result<Run, String> {
+fn hold(running: &RunningServer, connections: u32) -> Result<BenchRun, String> {
     let held = idle::hold(running.pid, running.port, connections)?;
     let missing = held.open < connections;
-    Ok(Run {
+    Ok(BenchRun {
         rate: f64::from(held.open),
         requests: u64::from(held.answered),
         cost: held.bytes_each,
         fault: missing.then(|| format!("{} answered, {} open", held.answered, held.open)),
-        ..Run::default()
+        ..BenchRun::default()
     })
 }
 
 /// A start that is already over.
-fn started(running: &Running, hosts: u32) -> Run {
+fn started(running: &RunningServer, hosts: u32) -> BenchRun {
     let cost = running.ready_after.as_secs_f64() * 1000.0;
-    Run { rate: f64::from(hosts), requests: 1, cost, ..Run::default() }
+    BenchRun { rate: f64::from(hosts), requests: 1, cost, ..BenchRun::default() }
 }
 
 /// Memory of workers that have served.
-fn remember(running: &Running, connections: u32, url: &str) -> Result<Run, String> {
+fn remember(running: &RunningServer, connections: u32, url: &str) -> Result<BenchRun, String> {
     let (before, load, after) = waits::memory(running, connections, url)?;
     let (rate, cost) = (before as f64 / MEGABYTE, after as f64 / MEGABYTE);
-    Ok(Run { rate, cost, ..loaded(load) })
+    Ok(BenchRun { rate, cost, ..loaded(load) })
 }
 
 /// Requests that wait.
 fn wait(
     scenario: &Scenario,
-    running: &Running,
+    running: &RunningServer,
     connections: u32,
-    options: &Options,
-) -> Result<Run, String> {
+    options: &BenchOptions,
+) -> Result<BenchRun, String> {
     let seconds = WAITING_TIMES * options.seconds;
     let waited = waits::wait(running, connections, seconds, &url(scenario, running))?;
-    Ok(Run { cost: waited.bytes_each, ..loaded(waited.load) })
+    Ok(BenchRun { cost: waited.bytes_each, ..loaded(waited.load) })
 }
 
 /// A staircase of connections.
 fn climb(
     scenario: &Scenario,
-    running: &Running,
-    lab: &Lab,
-    options: &Options,
-) -> Result<Run, String> {
+    running: &RunningServer,
+    lab: &BenchLab,
+    options: &BenchOptions,
+) -> Result<BenchRun, String> {
     let errand = Errand {
         port: running.port,
         addresses: running.addresses,
@@ -266,29 +266,29 @@ fn climb(
         closing: scenario.work == StairsClosing,
     };
     let stairs = stairs::climb(running, errand, options.level_seconds)?;
-    Ok(Run {
+    Ok(BenchRun {
         rate: stairs.steadiness(),
         cost: stairs.left_over(running.server.mpm),
         requests: stairs.answers(),
         fault: stairs.fault(),
         stairs: Some(stairs),
-        ..Run::default()
+        ..BenchRun::default()
     })
 }
 
 /// What a load generator reported; the cost is still to be said.
-fn loaded(load: Load) -> Run {
+fn loaded(load: LoadResult) -> BenchRun {
     let no_request = (load.requests == 0).then(|| "no request was answered".into());
     let (rate, requests) = (load.per_second, load.requests);
-    Run { rate, requests, fault: load.fault.or(no_request), ..Run::default() }
+    BenchRun { rate, requests, fault: load.fault.or(no_request), ..BenchRun::default() }
 }
 
-fn url(scenario: &Scenario, running: &Running) -> String {
+fn url(scenario: &Scenario, running: &RunningServer) -> String {
     format!("http://127.0.0.1:{}{}", running.port, scenario.path)
 }
 
 /// A server that is to write a log but leaves out lines has done less work than is claimed.
-fn check_log(running: &Running, scenario: &str, runs: &mut [Run]) -> Result<(), String> {
+fn check_log(running: &RunningServer, scenario: &str, runs: &mut [BenchRun]) -> Result<(), String> {
     let Some(log) = &running.log else { return Ok(()) };
     let lines = count_lines(log)?;
     let name = running.server.name;
@@ -305,7 +305,7 @@ fn count_lines(file: &Path) -> Result<u64, String> {
 }
 
 /// One line of progress.
-fn show(run: &Run) {
+fn show(run: &BenchRun) {
     let fault = run.fault.as_deref().map_or(String::new(), |text| format!("  FAULT {text}"));
     let (round, server) = (run.round, run.server);
     eprintln!("  round {round}  {server:12} {:>9.0}  {:>9.2}{fault}", run.rate, run.cost);
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_run_without_requests_is_not_clean() {
-        let load = |requests| Load { requests, per_second: 0.0, fault: None };
+        let load = |requests| LoadResult { requests, per_second: 0.0, fault: None };
         assert_eq!(loaded(load(0)).fault.as_deref(), Some("no request was answered"));
         assert_eq!(loaded(load(1)).fault, None);
     }

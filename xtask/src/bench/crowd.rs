@@ -41,7 +41,7 @@ pub(super) struct Errand {
 
 /// What happened so far.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Tally {
+pub(super) struct CrowdCounts {
     pub(super) answers: u64,
     pub(super) failures: u64,
     /// What the first failure was.
@@ -54,13 +54,13 @@ pub(super) struct Crowd {
     request: Vec<u8>,
     epoll: OwnedFd,
     /// The first `wanted` are busy; one behind them ends when its answer is complete.
-    seats: Vec<Option<Visit>>,
+    seats: Vec<Option<CrowdVisit>>,
     wanted: usize,
-    tally: Tally,
+    tally: CrowdCounts,
 }
 
 /// One connection.
-struct Visit {
+struct CrowdVisit {
     stream: TcpStream,
     stage: Stage,
     /// The answer so far.
@@ -90,7 +90,7 @@ impl Crowd {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC);
         let epoll = epoll.map_err(|error| format!("cannot wait for connections: {error}"))?;
         let request = request(&errand).into_bytes();
-        let (seats, tally) = (Vec::new(), Tally::default());
+        let (seats, tally) = (Vec::new(), CrowdCounts::default());
         Ok(Self { errand, request, epoll, seats, wanted: 0, tally })
     }
 
@@ -109,7 +109,7 @@ impl Crowd {
     }
 
     /// Goes on until the given moment; gives what happened since the last call.
-    pub(super) fn run_until(&mut self, end: Instant) -> Result<Tally, String> {
+    pub(super) fn run_until(&mut self, end: Instant) -> Result<CrowdCounts, String> {
         let mut events = [MaybeUninit::uninit(); BATCH];
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -144,7 +144,7 @@ impl Crowd {
 
     /// Does what can be done without waiting. Readiness is told once (edge-triggered), so that
     /// there is no call per answer to ask for it again.
-    fn advance(&mut self, visit: &mut Visit, at: usize) -> Result<Step, String> {
+    fn advance(&mut self, visit: &mut CrowdVisit, at: usize) -> Result<Step, String> {
         if visit.stage == Stage::Connecting && !visit.is_connected()? {
             return Ok(Step::Wait);
         }
@@ -189,7 +189,7 @@ impl Crowd {
         }
     }
 
-    fn connect(&self, at: usize) -> rustix::io::Result<Visit> {
+    fn connect(&self, at: usize) -> rustix::io::Result<CrowdVisit> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
         let host = 1 + (at % usize::from(self.errand.addresses)) as u8;
@@ -201,7 +201,7 @@ impl Crowd {
         let news = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(at as u64), news)?;
         let (stream, stage) = (TcpStream::from(socket), Stage::Connecting);
-        Ok(Visit { stream, stage, bytes: Vec::new(), since: Instant::now() })
+        Ok(CrowdVisit { stream, stage, bytes: Vec::new(), since: Instant::now() })
     }
 
     /// Those that wait for too long have failed; seats that are empty get another try.
@@ -224,7 +224,7 @@ impl Crowd {
     }
 }
 
-impl Visit {
+impl CrowdVisit {
     /// A connection that could not be made says so by the error of its socket.
     fn is_connected(&self) -> Result<bool, String> {
         if let Ok(Some(error)) = self.stream.take_error() {
@@ -328,8 +328,8 @@ mod tests {
     }
 
     /// What happened until there were so many answers and failures together.
-    fn until(crowd: &mut Crowd, events: u64) -> Tally {
-        let (mut sum, deadline) = (Tally::default(), Instant::now() + TIMEOUT);
+    fn until(crowd: &mut Crowd, events: u64) -> CrowdCounts {
+        let (mut sum, deadline) = (CrowdCounts::default(), Instant::now() + TIMEOUT);
         while sum.answers + sum.failures < events && Instant::now() < deadline {
             let more = crowd.run_until(Instant::now() + Duration::from_millis(5)).unwrap();
             sum.answers += more.answers;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::site::Site;
+use super::site::BenchSite;
 
 /// The modules that Debian's package enables.
 const MODULES: &[&str] = &[
@@ -29,8 +29,8 @@ const MODULES: &[&str] = &[
 ];
 
 /// The text of the file.
-pub(super) fn config(site: &Site<'_>) -> String {
-    let Site { port, .. } = site;
+pub(super) fn config(site: &BenchSite<'_>) -> String {
+    let BenchSite { port, .. } = site;
     let (home, docroot) = (site.home.display(), site.docroot.display());
     let user = if site.root { "User www-data\nGroup www-data\n" } else { "" };
     let mut text = format!(
@@ -70,7 +70,7 @@ AddOutputFilterByType DEFLATE text/css application/javascript
 }
 
 /// Two sections that hold for other requests than those that are sent.
-fn sections(site: &Site<'_>, nth: u32) -> String {
+fn sections(site: &BenchSite<'_>, nth: u32) -> String {
     let docroot = site.docroot.display();
     format!(
         "<Directory {docroot}/folder{nth}>
@@ -85,8 +85,8 @@ fn sections(site: &Site<'_>, nth: u32) -> String {
 }
 
 /// A virtual host of thirty lines, as the panels of hosters write them.
-fn host(site: &Site<'_>, nth: u32) -> String {
-    let Site { port, .. } = site;
+fn host(site: &BenchSite<'_>, nth: u32) -> String {
+    let BenchSite { port, .. } = site;
     let (home, docroot) = (site.home.display(), site.docroot.display());
     format!(
         r#"<VirtualHost *:{port}>
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn sections_and_hosts_are_as_many_as_asked_for() {
-        let site = Site { sections: 50, hosts: 3, ..site(None, false) };
+        let site = BenchSite { sections: 50, hosts: 3, ..site(None, false) };
         let text = config(&site);
         assert_eq!(text.matches("</VirtualHost>").count(), 3);
         assert_eq!(

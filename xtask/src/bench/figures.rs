@@ -5,7 +5,7 @@ use super::staircase::Staircase;
 
 /// The outcome of one run of one server in one scenario.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Run {
+pub(super) struct BenchRun {
     /// Name of the scenario's row.
     pub(super) scenario: &'static str,
     /// Name of the server's row.
@@ -26,19 +26,19 @@ pub(super) struct Run {
 
 /// The runs of one server in one scenario, in the order they were made.
 pub(super) fn of<'a>(
-    runs: &'a [Run],
+    runs: &'a [BenchRun],
     scenario: &'a str,
     server: &'a str,
-) -> impl Iterator<Item = &'a Run> + Clone {
+) -> impl Iterator<Item = &'a BenchRun> + Clone {
     runs.iter().filter(move |run| run.scenario == scenario && run.server == server)
 }
 
 /// The rate of a server in a scenario; None when it was not measured.
-pub(super) fn rate(runs: &[Run], scenario: &str, server: &str) -> Option<Spread> {
+pub(super) fn rate(runs: &[BenchRun], scenario: &str, server: &str) -> Option<Spread> {
     Spread::of(of(runs, scenario, server).map(|run| run.rate))
 }
 
 /// Its cost.
-pub(super) fn cost(runs: &[Run], scenario: &str, server: &str) -> Option<Spread> {
+pub(super) fn cost(runs: &[BenchRun], scenario: &str, server: &str) -> Option<Spread> {
     Spread::of(of(runs, scenario, server).map(|run| run.cost))
 }

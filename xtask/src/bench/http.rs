@@ -12,13 +12,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A complete answer.
 #[derive(Debug, PartialEq)]
-pub(super) struct Response {
+pub(super) struct BenchResponse {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
 }
 
 /// One request on a connection of its own.
-pub(super) fn get(port: u16, path: &str) -> Result<Response, String> {
+pub(super) fn get(port: u16, path: &str) -> Result<BenchResponse, String> {
     let mut stream = connect(port)?;
     send(&mut stream, path)?;
     read(&mut stream)
@@ -40,7 +40,7 @@ pub(super) fn send(stream: &mut TcpStream, path: &str) -> Result<(), String> {
 
 /// Reads exactly one answer. One without Content-Length is an error: every server here serves
 /// plain files, whose length is known.
-pub(super) fn read(stream: &mut impl Read) -> Result<Response, String> {
+pub(super) fn read(stream: &mut impl Read) -> Result<BenchResponse, String> {
     let mut bytes = Vec::new();
     let head_end = loop {
         read_more(stream, &mut bytes)?;
@@ -57,7 +57,7 @@ pub(super) fn read(stream: &mut impl Read) -> Result<Response, String> {
     if length < body.len() {
         return Err(format!("{} bytes after the end of the answer", body.len() - length));
     }
-    Ok(Response { status, body })
+    Ok(BenchResponse { status, body })
 }
 
 /// Appends what one read gives; the end of the stream is an error here.
@@ -97,7 +97,11 @@ mod tests {
         for cut in 1..answer.len() {
             let (first, second) = answer.split_at(cut);
             let response = read(&mut first.chain(second)).unwrap();
-            assert_eq!(response, Response { status: 200, body: b"hello".to_vec() }, "cut {cut}");
+            assert_eq!(
+                response,
+                BenchResponse { status: 200, body: b"hello".to_vec() },
+                "cut {cut}"
+            );
         }
     }
 

@@ -15,7 +15,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 
 /// The outcome for one server.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldConnections {
     /// Connections whose request got a complete answer 200.
     pub(super) answered: u32,
     /// Of these, connections that the server still kept open at the end.
@@ -25,7 +25,7 @@ pub(super) struct Held {
 }
 
 /// Opens the connections, lets them rest, and compares the server's memory.
-pub(super) fn hold(pid: u32, port: u16, connections: u32) -> Result<Held, String> {
+pub(super) fn hold(pid: u32, port: u16, connections: u32) -> Result<HeldConnections, String> {
     let before = procs::pss_bytes(pid);
     let mut streams = Vec::new();
     for _ in 0..connections {
@@ -47,7 +47,7 @@ pub(super) fn hold(pid: u32, port: u16, connections: u32) -> Result<Held, String
         return Err(format!("nothing to compare: {before} bytes before, {open} connections after"));
     }
     let bytes_each = after.saturating_sub(before) as f64 / f64::from(open);
-    Ok(Held { answered, open, bytes_each })
+    Ok(HeldConnections { answered, open, bytes_each })
 }
 
 /// An open and idle connection has nothing to read, not even its end.

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use super::http;
 use super::keeper::Keeper;
 use super::mpm;
-use super::peers::Server;
+use super::peers::BenchServer;
 use super::programs::{cores, find, is_root};
-use super::site::{Mpm, Pool, Site};
+use super::site::{BenchSite, Mpm, WorkerPool};
 use super::{php, procs};
 
 /// The served files and their sizes. The first is text, the rest is random, so that nothing can
@@ -54,7 +54,7 @@ pub(super) struct Needs {
     /// Virtual hosts.
     pub(super) hosts: u32,
     /// How many requests at once, where the server is compared under an MPM.
-    pub(super) pool: Pool,
+    pub(super) pool: WorkerPool,
     /// Connections that wait in listen queues at once.
     pub(super) queued: u32,
     /// Paths at which trivet takes its time.
@@ -64,7 +64,7 @@ pub(super) struct Needs {
 }
 
 /// See the module's text.
-pub(super) struct Lab {
+pub(super) struct BenchLab {
     keeper: Keeper,
     folder: PathBuf,
     trivet: PathBuf,
@@ -74,8 +74,8 @@ pub(super) struct Lab {
 }
 
 /// A started server that answers.
-pub(super) struct Running {
-    pub(super) server: &'static Server,
+pub(super) struct RunningServer {
+    pub(super) server: &'static BenchServer,
     pub(super) pid: u32,
     pub(super) port: u16,
     pub(super) log: Option<PathBuf>,
@@ -87,7 +87,7 @@ pub(super) struct Running {
     pub(super) ready_after: Duration,
 }
 
-impl Lab {
+impl BenchLab {
     /// The measured binary.
     pub(super) fn trivet(&self) -> &Path {
         &self.trivet
@@ -112,9 +112,9 @@ impl Lab {
     /// Starts a server and waits until it answers.
     pub(super) fn start(
         &mut self,
-        server: &'static Server,
+        server: &'static BenchServer,
         needs: Needs,
-    ) -> Result<Running, String> {
+    ) -> Result<RunningServer, String> {
         let Needs { logged, idle, sections, hosts, pool, queued, handlers, php } = needs;
         let longest = longest_queue()?;
         let addresses = addresses(queued, longest).ok_or("net.core.somaxconn is too small")?;
@@ -131,7 +131,7 @@ impl Lab {
         let (docroot, log_file) = (docroot.as_path(), log.as_deref());
         let home = home.as_path();
         let log = log_file;
-        let site = Site {
+        let site = BenchSite {
             port,
             docroot,
             home,
@@ -154,20 +154,20 @@ impl Lab {
         let pid = self.keeper.spawn(&home.join("output"), &command)?;
         wait_until_ready(pid, port).map_err(|error| complaint(server, home, &error))?;
         let ready_after = begin.elapsed();
-        if let (Some(mpm), Pool::Standing) = (server.mpm, pool) {
+        if let (Some(mpm), WorkerPool::Standing) = (server.mpm, pool) {
             wait_for_workers(mpm, pid).map_err(|error| complaint(server, home, &error))?;
         }
         let (log, fpm) = (log.map(Path::to_owned), fpm.as_ref().map(|(pid, _)| *pid));
-        Ok(Running { server, pid, port, log, fpm, addresses, ready_after })
+        Ok(RunningServer { server, pid, port, log, fpm, addresses, ready_after })
     }
 
     /// Stops a server; its files stay until the end.
-    pub(super) fn stop(&mut self, running: &Running) -> Result<(), String> {
+    pub(super) fn stop(&mut self, running: &RunningServer) -> Result<(), String> {
         self.keeper.stop(running.pid)?;
         running.fpm.map_or(Ok(()), |fpm| self.keeper.stop(fpm))
     }
 
-    fn program(&self, server: &Server) -> String {
+    fn program(&self, server: &BenchServer) -> String {
         match server.package {
             Some(_) => find(server.program)
                 .map_or(server.program.into(), |file| file.display().to_string()),
@@ -264,7 +264,7 @@ fn random(size: usize) -> Result<Vec<u8>, String> {
 }
 
 /// What a server said before it failed, from its output and its error log.
-fn complaint(server: &Server, home: &Path, error: &str) -> String {
+fn complaint(server: &BenchServer, home: &Path, error: &str) -> String {
     let said = |name: &str| fs::read_to_string(home.join(name)).unwrap_or_default();
     let text = format!("{}{}", said("output"), said("error.log"));
     format!("{} does not serve: {error}\n{}", server.name, text.trim_end())

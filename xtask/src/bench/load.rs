@@ -27,7 +27,7 @@ url-escaping = true
 
 /// What a load generator reports of one run.
 #[derive(Debug, PartialEq)]
-pub(super) struct Load {
+pub(super) struct LoadResult {
     pub(super) requests: u64,
     pub(super) per_second: f64,
     /// Any answer that is not a success, any connection that failed.
@@ -35,16 +35,16 @@ pub(super) struct Load {
 }
 
 /// Keep-alive load: one thread of wrk, which is faster than every server here per request.
-pub(super) fn wrk(connections: u32, seconds: u32, url: &str) -> Result<Load, String> {
+pub(super) fn wrk(connections: u32, seconds: u32, url: &str) -> Result<LoadResult, String> {
     wrk_with(connections, seconds, &[url])
 }
 
 /// The same, with a connection for each request.
-pub(super) fn wrk_closing(connections: u32, seconds: u32, url: &str) -> Result<Load, String> {
+pub(super) fn wrk_closing(connections: u32, seconds: u32, url: &str) -> Result<LoadResult, String> {
     wrk_with(connections, seconds, &["-H", "Connection: close", url])
 }
 
-fn wrk_with(connections: u32, seconds: u32, rest: &[&str]) -> Result<Load, String> {
+fn wrk_with(connections: u32, seconds: u32, rest: &[&str]) -> Result<LoadResult, String> {
     let (connections, seconds) = (format!("-c{connections}"), format!("-d{seconds}s"));
     let report = output("wrk", &[&["-t1", &connections, &seconds], rest].concat())?;
     parse_wrk(&report).ok_or(format!("wrk reported no requests:\n{report}"))
@@ -52,7 +52,7 @@ fn wrk_with(connections: u32, seconds: u32, rest: &[&str]) -> Result<Load, Strin
 
 /// One connection per request. `-n` stands after `-t` because `-t` sets it to 50,000; ab makes
 /// room for that many results at once, so it is only somewhat more than can be reached.
-pub(super) fn ab(connections: u32, seconds: u32, url: &str) -> Result<Load, String> {
+pub(super) fn ab(connections: u32, seconds: u32, url: &str) -> Result<LoadResult, String> {
     let most = (u64::from(seconds) * 200_000).to_string();
     let (connections, seconds) = (connections.to_string(), seconds.to_string());
     let args = ["-q", "-r", "-c", &connections, "-t", &seconds, "-n", &most, url];
@@ -63,7 +63,7 @@ pub(super) fn ab(connections: u32, seconds: u32, url: &str) -> Result<Load, Stri
 /// Keep-alive load of so many requests, from the first byte of the first to the last of the last
 /// (ab). For requests that share the cores for long: a run of so many seconds would end with most
 /// of what it has paid for under way.
-pub(super) fn ab_counted(connections: u32, requests: u32, url: &str) -> Result<Load, String> {
+pub(super) fn ab_counted(connections: u32, requests: u32, url: &str) -> Result<LoadResult, String> {
     let (connections, requests) = (connections.to_string(), requests.to_string());
     let report = output("ab", &["-q", "-r", "-k", "-c", &connections, "-n", &requests, url])?;
     parse_ab(&report).ok_or(format!("ab reported no requests:\n{report}"))
@@ -72,7 +72,7 @@ pub(super) fn ab_counted(connections: u32, requests: u32, url: &str) -> Result<L
 /// A page and then what it shows, so many times by each user. Not for a time (`-t`): at its end
 /// siege cancels its threads wherever they are, and now and then hangs in the lock of an allocator.
 /// It leaves files in its home, which is therefore the given folder.
-pub(super) fn siege(users: u32, times: u32, url: &str, home: &Path) -> Result<Load, String> {
+pub(super) fn siege(users: u32, times: u32, url: &str, home: &Path) -> Result<LoadResult, String> {
     let file = home.join("siegerc");
     let written = fs::write(&file, SIEGERC);
     written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
@@ -95,7 +95,7 @@ pub(super) fn trivet(
     seconds: u32,
     closing: bool,
     url: &str,
-) -> Result<Load, String> {
+) -> Result<LoadResult, String> {
     let (connections, seconds) = (connections.to_string(), format!("{seconds}s"));
     let mut words = vec!["bench", "-q", "--json", "-t", "1", "-c", &connections, "-d", &seconds];
     words.extend(closing.then_some("--close"));
@@ -104,11 +104,11 @@ pub(super) fn trivet(
     parse_trivet(&report).ok_or(format!("trivet bench reported no figures:\n{report}"))
 }
 
-fn parse_trivet(report: &str) -> Option<Load> {
+fn parse_trivet(report: &str) -> Option<LoadResult> {
     let record: serde_json::Value = serde_json::from_str(report).ok()?;
     let summary = record.get("summary")?;
     let errors = summary.get("errors")?.as_u64()?;
-    Some(Load {
+    Some(LoadResult {
         requests: summary.get("requests")?.as_u64()?,
         per_second: summary.get("rate")?.as_f64()?,
         fault: (errors > 0).then(|| format!("trivet bench: {errors} errors")),
@@ -125,23 +125,23 @@ fn output(program: &str, args: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-fn parse_wrk(report: &str) -> Option<Load> {
+fn parse_wrk(report: &str) -> Option<LoadResult> {
     let requests = report.lines().find_map(|line| line.split_once(" requests in "))?.0;
     let faults = ["Socket errors:", "Non-2xx or 3xx responses:"];
     let fault =
         report.lines().map(str::trim).find(|line| faults.iter().any(|f| line.starts_with(f)));
-    Some(Load {
+    Some(LoadResult {
         requests: requests.trim().parse().ok()?,
         per_second: first_number(report, "Requests/sec:")?,
         fault: fault.map(|line| format!("wrk: {line}")),
     })
 }
 
-fn parse_ab(report: &str) -> Option<Load> {
+fn parse_ab(report: &str) -> Option<LoadResult> {
     let faults = ["Failed requests:", "Non-2xx responses:", "Write errors:"];
     let bad = |label: &&str| first_number(report, label).is_some_and(|count| 0.0 < count);
     let faults: Vec<&str> = faults.into_iter().filter(bad).collect();
-    Some(Load {
+    Some(LoadResult {
         requests: first_number(report, "Complete requests:")?,
         per_second: first_number(report, "Requests per second:")?,
         fault: (!faults.is_empty()).then(|| format!("ab: {}", faults.join(" "))),
@@ -150,13 +150,13 @@ fn parse_ab(report: &str) -> Option<Load> {
 
 /// siege fails a transaction only when its connection does; an answer that is an error is one
 /// that was not successful.
-fn parse_siege(report: &str) -> Option<Load> {
+fn parse_siege(report: &str) -> Option<LoadResult> {
     let json = report.get(report.find('{')?..=report.rfind('}')?)?;
     let json: serde_json::Value = serde_json::from_str(json).ok()?;
     let requests = json["transactions"].as_u64()?;
     let successful = json["successful_transactions"].as_u64()?;
     let failed = json["failed_transactions"].as_u64()? + requests.saturating_sub(successful);
-    Some(Load {
+    Some(LoadResult {
         requests,
         per_second: json["transaction_rate"].as_f64()?,
         fault: (0 < failed).then(|| format!("siege: {failed} transactions failed")),
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_clean_wrk_report() {
-        let load = Load { requests: 55_474, per_second: 50_446.0, fault: None };
+        let load = LoadResult { requests: 55_474, per_second: 50_446.0, fault: None };
         assert_eq!(parse_wrk(WRK), Some(load));
         assert_eq!(parse_wrk("unable to connect"), None);
     }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_clean_ab_report() {
-        let load = Load { requests: 19_075, per_second: 19_074.94, fault: None };
+        let load = LoadResult { requests: 19_075, per_second: 19_074.94, fault: None };
         assert_eq!(parse_ab(AB), Some(load));
         assert_eq!(parse_ab("apr_socket_recv: Connection refused (111)"), None);
     }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn siege_reports_what_failed() {
-        let load = Load { requests: 19_246, per_second: 13_649.65, fault: None };
+        let load = LoadResult { requests: 19_246, per_second: 13_649.65, fault: None };
         assert_eq!(parse_siege(SIEGE), Some(load));
         for (clean, faulty) in [("   0\n", "   2\n"), (" 19246,\n\t\"f", " 19244,\n\t\"f")] {
             let load = parse_siege(&SIEGE.replace(clean, faulty)).unwrap();

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::procs;
-use super::site::{Mpm, Pool, Site};
+use super::site::{BenchSite, Mpm, WorkerPool};
 
 /// Workers under prefork and worker: processes of the one, threads of the other.
 pub(super) const WORKERS: u32 = 256;
@@ -22,8 +22,8 @@ const HANDLERS: &[(&str, &str)] = &[("/wait", "trivet-wait"), ("/cpu", "trivet-c
 const MODULES: &[&str] = &["authz_core", "mime", "dir"];
 
 /// The text of the file.
-pub(super) fn config(mpm: Mpm, site: &Site<'_>) -> String {
-    let Site { port, .. } = site;
+pub(super) fn config(mpm: Mpm, site: &BenchSite<'_>) -> String {
+    let BenchSite { port, .. } = site;
     let (home, docroot) = (site.home.display(), site.docroot.display());
     let user = if site.root { "User www-data\nGroup www-data\n" } else { "" };
     let log = site.log.map_or(String::new(), |file| {
@@ -85,11 +85,11 @@ pub(super) fn has_its_workers(mpm: Mpm, pid: u32) -> bool {
 
 /// The directives that say how many there are.
 #[rustfmt::skip] // a table
-fn pool(mpm: Mpm, site: &Site<'_>) -> String {
+fn pool(mpm: Mpm, site: &BenchSite<'_>) -> String {
     let cores = site.cores;
     let children = u32::try_from(cores).unwrap_or(u32::MAX);
     match (mpm, site.pool) {
-        (Mpm::Prefork, Pool::Shrinking) => lines(&[
+        (Mpm::Prefork, WorkerPool::Shrinking) => lines(&[
             ("StartServers", WORKERS),
             ("MinSpareServers", 5), ("MaxSpareServers", MAX_SPARE_SERVERS),
             ("ServerLimit", WORKERS), ("MaxRequestWorkers", WORKERS),
@@ -98,7 +98,7 @@ fn pool(mpm: Mpm, site: &Site<'_>) -> String {
             ("StartServers", WORKERS), ("MinSpareServers", 1), ("MaxSpareServers", WORKERS),
             ("ServerLimit", WORKERS), ("MaxRequestWorkers", WORKERS),
         ]),
-        (Mpm::Worker, Pool::Shrinking) => lines(&[
+        (Mpm::Worker, WorkerPool::Shrinking) => lines(&[
             ("StartServers", WORKERS / 32), ("ServerLimit", WORKERS / 32),
             ("ThreadLimit", 32), ("ThreadsPerChild", 32),
             ("MinSpareThreads", 32), ("MaxSpareThreads", 96), ("MaxRequestWorkers", WORKERS),
@@ -109,7 +109,7 @@ fn pool(mpm: Mpm, site: &Site<'_>) -> String {
             ("MinSpareThreads", 1), ("MaxSpareThreads", WORKERS), ("MaxRequestWorkers", WORKERS),
         ]),
         (Mpm::Event, pool) => {
-            let slots = if let Pool::Slots(slots) = pool { slots } else { WORKERS };
+            let slots = if let WorkerPool::Slots(slots) = pool { slots } else { WORKERS };
             lines(&[
                 ("StartServers", children), ("ServerLimit", children),
                 ("ThreadLimit", slots), ("ThreadsPerChild", slots),
@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn no_process_of_event_has_fewer_slots_than_there_are_waits() {
-        let text = config(Mpm::Event, &Site { pool: Pool::Slots(2000), ..site(None, false) });
+        let text =
+            config(Mpm::Event, &BenchSite { pool: WorkerPool::Slots(2000), ..site(None, false) });
         assert!(text.contains("ThreadsPerChild 2000\n"), "{text}");
         assert!(text.contains("MaxRequestWorkers 4000\n"), "{text}");
     }
@@ -166,7 +167,7 @@ mod tests {
     fn handlers_and_addresses_are_there_where_they_are_needed() {
         let plain = config(Mpm::Worker, &site(None, false));
         assert!(!plain.contains("SetHandler") && plain.matches("Listen 127").count() == 1);
-        let more = Site { handlers: true, addresses: 3, ..site(None, false) };
+        let more = BenchSite { handlers: true, addresses: 3, ..site(None, false) };
         let text = config(Mpm::Worker, &more);
         assert_eq!(text.matches("SetHandler trivet-").count(), 2);
         assert!(text.contains("Listen 127.0.0.3:8100\n"), "{text}");

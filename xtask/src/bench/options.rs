@@ -1,14 +1,14 @@
 //! The command line of `cargo xtask bench`.
 
-use super::peers::{SERVERS, Server};
+use super::peers::{BenchServer, SERVERS};
 use super::scenarios::{SCENARIOS, Scenario};
 use std::path::PathBuf;
 
 /// What the command line asks for.
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct BenchOptions {
     pub(super) scenarios: Vec<&'static Scenario>,
-    pub(super) servers: Vec<&'static Server>,
+    pub(super) servers: Vec<&'static BenchServer>,
     pub(super) rounds: u32,
     pub(super) seconds: u32,
     pub(super) level_seconds: u32,
@@ -18,7 +18,7 @@ pub(super) struct Options {
     pub(super) help: bool,
 }
 
-impl Options {
+impl BenchOptions {
     /// Reads the command line; the two lists are kept in the order of their tables.
     pub(super) fn parse(args: &[String]) -> Result<Self, String> {
         let mut options = Self::default();
@@ -51,7 +51,7 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for BenchOptions {
     fn default() -> Self {
         Self {
             scenarios: SCENARIOS.iter().collect(),
@@ -92,8 +92,8 @@ fn count(option: &str, value: &str, least: u32) -> Result<u32, String> {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Options, String> {
-        Options::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    fn parse(line: &str) -> Result<BenchOptions, String> {
+        BenchOptions::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
     #[test]

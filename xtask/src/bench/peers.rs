@@ -11,11 +11,11 @@ use std::path::Path;
 
 use super::debian;
 use super::mpm;
-use super::site::{Mpm, Site};
+use super::site::{BenchSite, Mpm};
 
 /// One server of the comparison.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct BenchServer {
     /// The name on the command line and in tables.
     pub(super) name: &'static str,
     /// The program that is run; trivet's is given by path.
@@ -29,14 +29,14 @@ pub(super) struct Server {
     /// Said in the report: the settings that matter to a reader who doubts the comparison.
     pub(super) settings: &'static str,
     /// The text of its configuration file.
-    pub(super) config: fn(&Site<'_>) -> String,
+    pub(super) config: fn(&BenchSite<'_>) -> String,
     /// Its arguments, given the path of that file.
-    pub(super) args: fn(&Site<'_>, &str) -> Vec<String>,
+    pub(super) args: fn(&BenchSite<'_>, &str) -> Vec<String>,
 }
 
 /// An nginx that one load generator asks.
-const fn asked_by(name: &'static str) -> Server {
-    Server {
+const fn asked_by(name: &'static str) -> BenchServer {
+    BenchServer {
         name,
         program: "nginx",
         package: Some("nginx"),
@@ -49,8 +49,8 @@ const fn asked_by(name: &'static str) -> Server {
 }
 
 /// All servers, trivet first: ratios are trivet's to each of the others.
-pub(super) const SERVERS: &[Server] = &[
-    Server {
+pub(super) const SERVERS: &[BenchServer] = &[
+    BenchServer {
         name: "trivet",
         program: "trivet",
         package: None,
@@ -61,7 +61,7 @@ pub(super) const SERVERS: &[Server] = &[
         config: |_| String::new(),
         args: trivet_args,
     },
-    Server {
+    BenchServer {
         name: "trivet-unmeasured",
         program: "trivet",
         package: None,
@@ -75,7 +75,7 @@ pub(super) const SERVERS: &[Server] = &[
             all
         },
     },
-    Server {
+    BenchServer {
         name: "trivet-httpd",
         program: "trivet",
         package: None,
@@ -86,7 +86,7 @@ pub(super) const SERVERS: &[Server] = &[
         config: debian::config,
         args: |_, file| words(&["-D", "FOREGROUND", "-f", file]),
     },
-    Server {
+    BenchServer {
         name: "nginx",
         program: "nginx",
         package: Some("nginx"),
@@ -100,7 +100,7 @@ pub(super) const SERVERS: &[Server] = &[
     asked_by("by-trivet"),
     asked_by("by-wrk"),
     asked_by("by-ab"),
-    Server {
+    BenchServer {
         name: "apache",
         program: "apache2",
         package: Some("apache2"),
@@ -112,7 +112,7 @@ pub(super) const SERVERS: &[Server] = &[
         config: |site| if site.hosts == 0 { apache_config(site) } else { debian::config(site) },
         args: |_, file| words(&["-D", "FOREGROUND", "-f", file]),
     },
-    Server {
+    BenchServer {
         name: "lighttpd",
         program: "lighttpd",
         package: Some("lighttpd"),
@@ -122,7 +122,7 @@ pub(super) const SERVERS: &[Server] = &[
         config: lighttpd_config,
         args: |_, file| words(&["-D", "-f", file]),
     },
-    Server {
+    BenchServer {
         name: "h2o",
         program: "h2o",
         package: Some("h2o"),
@@ -140,8 +140,8 @@ pub(super) const SERVERS: &[Server] = &[
 ];
 
 /// Trivet under an MPM.
-const fn trivet(mpm: Mpm, name: &'static str, config: fn(&Site<'_>) -> String) -> Server {
-    Server {
+const fn trivet(mpm: Mpm, name: &'static str, config: fn(&BenchSite<'_>) -> String) -> BenchServer {
+    BenchServer {
         name,
         program: "trivet",
         package: None,
@@ -154,9 +154,9 @@ const fn trivet(mpm: Mpm, name: &'static str, config: fn(&Site<'_>) -> String) -
 }
 
 /// Apache under an MPM, with the same file.
-const fn apache(mpm: Mpm, name: &'static str, config: fn(&Site<'_>) -> String) -> Server {
+const fn apache(mpm: Mpm, name: &'static str, config: fn(&BenchSite<'_>) -> String) -> BenchServer {
     let ours = trivet(mpm, name, config);
-    Server { program: "apache2", package: Some("apache2"), version_flag: "-v", ..ours }
+    BenchServer { program: "apache2", package: Some("apache2"), version_flag: "-v", ..ours }
 }
 
 const fn pool_settings(mpm: Mpm) -> &'static str {
@@ -170,7 +170,7 @@ const fn pool_settings(mpm: Mpm) -> &'static str {
 }
 
 /// The defaults are what is measured; only what a scenario is about is set.
-fn trivet_args(site: &Site<'_>, _: &str) -> Vec<String> {
+fn trivet_args(site: &BenchSite<'_>, _: &str) -> Vec<String> {
     let docroot = site.docroot.display().to_string();
     let mut args = words(&["serve", &docroot, "--listen", &format!("127.0.0.1:{}", site.port)]);
     if let Some(log) = site.log {
@@ -185,8 +185,8 @@ fn trivet_args(site: &Site<'_>, _: &str) -> Vec<String> {
     args
 }
 
-fn nginx_config(site: &Site<'_>) -> String {
-    let Site { port, cores, .. } = site;
+fn nginx_config(site: &BenchSite<'_>) -> String {
+    let BenchSite { port, cores, .. } = site;
     let (home, docroot) = (site.home.display(), site.docroot.display());
     let user = if site.root { "user www-data;" } else { "" };
     let log = site.log.map_or("off".into(), |file| format!("{} combined", file.display()));
@@ -223,8 +223,8 @@ fn nginx_fpm(socket: &Path) -> (String, String) {
 /// shows as errors and costs it more per request; this is the setting kindest to it.
 /// log_config and unixd are built into Debian's apache2. AsyncRequestWorkerFactor lets event hold
 /// 10,000 idle connections with 1024 workers: its limit is (factor + 1) x MaxRequestWorkers.
-fn apache_config(site: &Site<'_>) -> String {
-    let Site { port, .. } = site;
+fn apache_config(site: &BenchSite<'_>) -> String {
+    let BenchSite { port, .. } = site;
     let (home, docroot) = (site.home.display(), site.docroot.display());
     let user = if site.root { "User www-data\nGroup www-data\n" } else { "" };
     let log = site.log.map_or(String::new(), |file| {
@@ -266,7 +266,7 @@ AsyncRequestWorkerFactor 20
 }
 
 /// Errors go to stderr, because it would open a log only after it has become www-data.
-fn lighttpd_config(site: &Site<'_>) -> String {
+fn lighttpd_config(site: &BenchSite<'_>) -> String {
     let (port, docroot) = (site.port, site.docroot.display());
     let user = "server.username = \"www-data\"\nserver.groupname = \"www-data\"\n";
     let user = if site.root { user } else { "" };
@@ -289,8 +289,8 @@ mimetype.assign = (\".html\" => \"text/html\", \"\" => \"application/octet-strea
     )
 }
 
-fn h2o_config(site: &Site<'_>) -> String {
-    let Site { port, cores, .. } = site;
+fn h2o_config(site: &BenchSite<'_>) -> String {
+    let BenchSite { port, cores, .. } = site;
     let (home, docroot) = (site.home.display(), site.docroot.display());
     let user = if site.root { "user: www-data\n" } else { "" };
     let log = site.log.map_or(String::new(), |file| format!("access-log: {}\n", file.display()));
@@ -319,8 +319,8 @@ pub(super) mod tests {
     use super::*;
 
     /// A site of no scenario in particular.
-    pub(in super::super) fn site(log: Option<&Path>, idle: bool) -> Site<'_> {
-        Site {
+    pub(in super::super) fn site(log: Option<&Path>, idle: bool) -> BenchSite<'_> {
+        BenchSite {
             port: 8100,
             docroot: Path::new("/b/www"),
             home: Path::new("/b/home"),
@@ -329,7 +329,7 @@ pub(super) mod tests {
             cores: 2,
             sections: 0,
             hosts: 0,
-            pool: crate::bench::site::Pool::Standing,
+            pool: crate::bench::site::WorkerPool::Standing,
             addresses: 1,
             handlers: false,
             fpm: None,

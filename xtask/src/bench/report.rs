@@ -6,15 +6,15 @@ use std::fs;
 use std::path::Path;
 
 use super::course::MEGABYTE;
-use super::figures::{self, Run};
-use super::options::Options;
-use super::peers::{SERVERS, Server};
+use super::figures::{self, BenchRun};
+use super::options::BenchOptions;
+use super::peers::{BenchServer, SERVERS};
 use super::programs::project;
 use super::scenarios::Scenario;
-use super::setup::Machine;
+use super::setup::BenchMachine;
 use super::site::Mpm;
 use super::spread::Spread;
-use super::staircase::{Size, Staircase};
+use super::staircase::{ServerSize, Staircase};
 use super::targets::{self, OURS};
 
 /// The file whose part between the two lines below is rewritten.
@@ -23,7 +23,11 @@ const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
 
 /// The whole report, in markdown.
-pub(super) fn markdown(runs: &[Run], options: &Options, machine: &Machine) -> String {
+pub(super) fn markdown(
+    runs: &[BenchRun],
+    options: &BenchOptions,
+    machine: &BenchMachine,
+) -> String {
     let mut text = notes(options, machine);
     text.push_str("\n### Targets\n\n");
     text.push_str(&target_table(runs, &options.scenarios));
@@ -34,7 +38,12 @@ pub(super) fn markdown(runs: &[Run], options: &Options, machine: &Machine) -> St
 }
 
 /// Keeps the report of a whole run in the documentation, and the raw runs where asked.
-pub(super) fn keep(runs: &[Run], options: &Options, text: &str, date: &str) -> Result<(), String> {
+pub(super) fn keep(
+    runs: &[BenchRun],
+    options: &BenchOptions,
+    text: &str,
+    date: &str,
+) -> Result<(), String> {
     if options.save {
         let folder = project().join("bench/runs").join(date);
         let file = folder.join("raw.csv");
@@ -65,8 +74,8 @@ fn replace_between_marks(document: &str, text: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}\n{text}\n{END}{after}"))
 }
 
-fn notes(options: &Options, machine: &Machine) -> String {
-    let Machine { date, cpu, cores, kernel, load_before, versions } = machine;
+fn notes(options: &BenchOptions, machine: &BenchMachine) -> String {
+    let BenchMachine { date, cpu, cores, kernel, load_before, versions } = machine;
     let (rounds, seconds) = (options.rounds, options.seconds);
     let mut text = format!(
         "Measured on {date}: {cores} cores ({cpu}), Linux {kernel}, load average {load_before} \
@@ -80,7 +89,7 @@ fn notes(options: &Options, machine: &Machine) -> String {
     text
 }
 
-fn scenario_section(runs: &[Run], scenario: &Scenario) -> String {
+fn scenario_section(runs: &[BenchRun], scenario: &Scenario) -> String {
     let (rate, cost) = scenario.units();
     let mut text = format!("\n### {}\n\n`--only {}`\n\n", scenario.title, scenario.name);
     let head = format!("| server | {rate} | min..max | {cost} | min..max |");
@@ -104,7 +113,7 @@ fn scenario_section(runs: &[Run], scenario: &Scenario) -> String {
 }
 
 /// None when the server was not measured in this scenario.
-fn server_row(runs: &[Run], scenario: &str, server: &Server) -> Option<String> {
+fn server_row(runs: &[BenchRun], scenario: &str, server: &BenchServer) -> Option<String> {
     let (name, ours) = (server.name, counterpart(server));
     let rate = figures::rate(runs, scenario, name)?;
     let cost = figures::cost(runs, scenario, name)?;
@@ -112,7 +121,7 @@ fn server_row(runs: &[Run], scenario: &str, server: &Server) -> Option<String> {
         Some(ours) => format!("× {:.2}", ours.median / theirs.median),
         None => "–".into(),
     };
-    let ours = |figure: fn(&[Run], &str, &str) -> Option<Spread>| {
+    let ours = |figure: fn(&[BenchRun], &str, &str) -> Option<Spread>| {
         figure(runs, scenario, Some(ours).filter(|ours| *ours != name)?)
     };
     let rate_ratio = ratio(ours(figures::rate), rate);
@@ -129,7 +138,7 @@ fn server_row(runs: &[Run], scenario: &str, server: &Server) -> Option<String> {
 }
 
 /// The trivet that a server is compared with: the one under the same MPM.
-fn counterpart(server: &Server) -> &'static str {
+fn counterpart(server: &BenchServer) -> &'static str {
     match server.mpm {
         None => OURS,
         Some(Mpm::Prefork) => "trivet-prefork",
@@ -161,13 +170,13 @@ fn staircase(stairs: &Staircase) -> String {
     text
 }
 
-fn size(size: Size) -> String {
+fn size(size: ServerSize) -> String {
     let megabytes = size.pss_bytes as f64 / MEGABYTE;
     let unit = if size.processes == 1 { "process" } else { "processes" };
     format!("{megabytes:.1} MB in {} {unit}", size.processes)
 }
 
-fn target_table(runs: &[Run], scenarios: &[&Scenario]) -> String {
+fn target_table(runs: &[BenchRun], scenarios: &[&Scenario]) -> String {
     let mut text = String::from("| scenario | target | measured | result |\n|---|---|---:|---|\n");
     for scenario in scenarios {
         for target in scenario.targets {
@@ -185,10 +194,10 @@ fn number(value: f64) -> String {
     if 100.0 <= value { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
-fn csv(runs: &[Run]) -> String {
+fn csv(runs: &[BenchRun]) -> String {
     let mut text = String::from("scenario,server,round,requests,rate,cost,fault\n");
     for run in runs {
-        let Run { scenario, server, round, requests, rate, cost, fault, .. } = run;
+        let BenchRun { scenario, server, round, requests, rate, cost, fault, .. } = run;
         let fault = fault.as_deref().unwrap_or_default().replace('"', "'");
         let row = format!("{scenario},{server},{round},{requests},{rate},{cost:.3},\"{fault}\"");
         line(&mut text, format_args!("{row}"));
@@ -203,11 +212,19 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::staircase::Level;
+    use super::super::staircase::ConnectionLevel;
     use super::*;
 
-    fn run(server: &'static str, rate: f64, cost: f64) -> Run {
-        Run { scenario: "close-25", server, round: 1, requests: 9, rate, cost, ..Run::default() }
+    fn run(server: &'static str, rate: f64, cost: f64) -> BenchRun {
+        BenchRun {
+            scenario: "close-25",
+            server,
+            round: 1,
+            requests: 9,
+            rate,
+            cost,
+            ..BenchRun::default()
+        }
     }
 
     #[test]
@@ -234,9 +251,13 @@ mod tests {
 
     #[test]
     fn a_staircase_shows_its_levels_and_what_it_left() {
-        let level =
-            Level { connections: 10, seconds: vec![100, 80, 120], failures: 1, reason: None };
-        let size = |processes| Size { pss_bytes: 2_000_000, processes };
+        let level = ConnectionLevel {
+            connections: 10,
+            seconds: vec![100, 80, 120],
+            failures: 1,
+            reason: None,
+        };
+        let size = |processes| ServerSize { pss_bytes: 2_000_000, processes };
         let (before, highest, end, after) = (size(1), size(3), size(3), size(2));
         let levels = vec![level];
         let stairs = Staircase { levels, before, highest, end, after, after_seconds: 1.2 };
@@ -260,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_fault_is_kept_with_its_run() {
-        let faulty = Run { fault: Some("wrk: errors".into()), ..run("trivet", 1.0, 1.0) };
+        let faulty = BenchRun { fault: Some("wrk: errors".into()), ..run("trivet", 1.0, 1.0) };
         let runs = [faulty, run("nginx", 1.0, 10.0)];
         assert!(csv(&runs).contains("close-25,trivet,1,9,1,1.000,\"wrk: errors\"\n"));
     }

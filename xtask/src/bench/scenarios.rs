@@ -3,10 +3,10 @@
 
 use super::lab::{GALLERY, Needs};
 use super::mpm::{self, WORKERS};
-use super::peers::Server;
-use super::site::Pool;
+use super::peers::BenchServer;
+use super::site::WorkerPool;
 use super::staircase;
-use super::targets::Target::{
+use super::targets::BenchTarget::{
     self, AtLeast, AtMost, Bytes, Cost, Cpu, CpuAmbition, MemoryBack, OnEachCore, Outruns,
     ProcessesBack, Rate, Steady,
 };
@@ -16,15 +16,15 @@ use super::targets::Target::{
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    pub(super) work: Work,
+    pub(super) work: BenchWork,
     pub(super) path: &'static str,
     servers: &'static [&'static str],
-    pub(super) targets: &'static [Target],
+    pub(super) targets: &'static [BenchTarget],
 }
 
 /// What is done to a server. The number is that of connections.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Work {
+pub(super) enum BenchWork {
     /// As many requests as it answers, all on the same connections (wrk).
     KeepAlive(u32),
     /// The same, while it writes an access log in the combined format.
@@ -61,7 +61,7 @@ pub(super) enum Work {
     StairsClosing,
 }
 
-use Work::{
+use BenchWork::{
     Closing, Computing, Gallery, Generating, GeneratingClosing, Idle, KeepAlive, Logged, Memory,
     Php, PhpWhole, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
 };
@@ -87,7 +87,7 @@ const EVENT: &[&str] = &["trivet-event"];
 const EVERY_MPM: &[&str] = &["trivet-prefork", "trivet-worker", "trivet-event"];
 
 /// Targets of the small file over persistent connections.
-const SMALL: &[Target] = &[
+const SMALL: &[BenchTarget] = &[
     Cpu("nginx", 0.55),
     Cpu("apache", 0.2),
     Cpu("lighttpd", 1.05),
@@ -96,16 +96,16 @@ const SMALL: &[Target] = &[
     CpuAmbition("h2o", 0.95),
     Rate("nginx", 1.3),
 ];
-const AS_NGINX: &[Target] = &[Cpu("nginx", 1.0)];
+const AS_NGINX: &[BenchTarget] = &[Cpu("nginx", 1.0)];
 
 /// Targets of the small file under the MPMs that have a worker for each connection.
-const AS_PREFORK: &[Target] = &[
+const AS_PREFORK: &[BenchTarget] = &[
     Cost("trivet-prefork", "apache-prefork", 0.35),
     Outruns("trivet-prefork", "apache-prefork", 2.0),
 ];
-const AS_WORKER: &[Target] =
+const AS_WORKER: &[BenchTarget] =
     &[Cost("trivet-worker", "apache-worker", 0.35), Outruns("trivet-worker", "apache-worker", 2.0)];
-const PAGES: &[Target] = &[
+const PAGES: &[BenchTarget] = &[
     Rate("nginx", 1.0),
     Rate("apache", 2.0),
     Outruns("trivet-prefork", "apache-prefork", 2.0),
@@ -113,13 +113,14 @@ const PAGES: &[Target] = &[
 ];
 
 /// Targets of `trivet bench` itself.
-const AS_WRK: &[Target] = &[Cost("by-trivet", "by-wrk", 1.0), Outruns("by-trivet", "by-wrk", 0.97)];
-const AS_AB: &[Target] = &[Cost("by-trivet", "by-ab", 1.0)];
+const AS_WRK: &[BenchTarget] =
+    &[Cost("by-trivet", "by-wrk", 1.0), Outruns("by-trivet", "by-wrk", 0.97)];
+const AS_AB: &[BenchTarget] = &[Cost("by-trivet", "by-ab", 1.0)];
 
 /// A script that says hello.
 const SCRIPT: &str = "/hello.php";
-const FRONT: &[Target] = &[Cpu("nginx", 0.6)];
-const WITH_FPM: &[Target] = &[Cpu("nginx", 0.85)];
+const FRONT: &[BenchTarget] = &[Cpu("nginx", 0.6)];
+const WITH_FPM: &[BenchTarget] = &[Cpu("nginx", 0.85)];
 
 /// A request that waits for 200 ms, a fifth of a second: five of them a second on each connection.
 const WAIT: &str = "/wait?ms=200";
@@ -130,7 +131,7 @@ const WAIT_BYTES: f64 = 10_240.0;
 
 /// A request that computes for 10 ms: a hundred of them a second on each core.
 const COMPUTE: &str = "/cpu?ms=10";
-const COMPUTING: &[Target] = &[
+const COMPUTING: &[BenchTarget] = &[
     OnEachCore("trivet-prefork", 90.0),
     OnEachCore("trivet-worker", 90.0),
     OnEachCore("trivet-event", 90.0),
@@ -238,7 +239,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// Targets of so many requests that wait at once under event.
-const fn waits(connections: f64, part: f64) -> [Target; 2] {
+const fn waits(connections: f64, part: f64) -> [BenchTarget; 2] {
     [
         AtLeast("trivet-event", part * connections * WAITS_PER_SECOND),
         Bytes("trivet-event", WAIT_BYTES),
@@ -247,10 +248,10 @@ const fn waits(connections: f64, part: f64) -> [Target; 2] {
 
 const fn row(
     name: &'static str,
-    work: Work,
+    work: BenchWork,
     path: &'static str,
     servers: &'static [&'static str],
-    targets: &'static [Target],
+    targets: &'static [BenchTarget],
     title: &'static str,
 ) -> Scenario {
     Scenario { name, title, work, path, servers, targets }
@@ -258,7 +259,7 @@ const fn row(
 
 impl Scenario {
     /// The servers of this row among those that are asked for.
-    pub(super) fn servers(&self, asked: &[&'static Server]) -> Vec<&'static Server> {
+    pub(super) fn servers(&self, asked: &[&'static BenchServer]) -> Vec<&'static BenchServer> {
         asked.iter().filter(|server| self.servers.contains(&server.name)).copied().collect()
     }
 
@@ -266,15 +267,15 @@ impl Scenario {
     pub(super) fn needs(&self) -> Needs {
         let handlers = mpm::is_handled(self.path);
         let usual = Needs { handlers, ..Needs::default() };
-        let (pool, queued) = (Pool::Shrinking, staircase::HIGHEST);
+        let (pool, queued) = (WorkerPool::Shrinking, staircase::HIGHEST);
         match self.work {
             Logged(_) => Needs { logged: true, ..usual },
             Idle(_) => Needs { idle: true, ..usual },
             Sections(sections) => Needs { sections, ..usual },
             Php(_) | PhpWhole(_) => Needs { php: true, ..usual },
             Start(hosts) => Needs { hosts, ..usual },
-            Waiting(count) => Needs { pool: Pool::Slots(count), ..usual },
-            Stairs => Needs { pool: Pool::Slots(STAIRS_SLOTS), queued, ..usual },
+            Waiting(count) => Needs { pool: WorkerPool::Slots(count), ..usual },
+            Stairs => Needs { pool: WorkerPool::Slots(STAIRS_SLOTS), queued, ..usual },
             StairsClosing => Needs { pool, queued, ..usual },
             KeepAlive(_) | Closing(_) | Computing(_) | Gallery(_) | Generating(_)
             | GeneratingClosing(_) | Memory(_) | WaitingClosing(_) => usual,
@@ -300,7 +301,7 @@ impl Scenario {
         u64::from(count) + 1000
     }
 
-    /// What `Run::rate` and `Run::cost` are here.
+    /// What `BenchRun::rate` and `BenchRun::cost` are here.
     pub(super) fn units(&self) -> (&'static str, &'static str) {
         match self.work {
             Idle(_) => ("answered and open", "bytes/connection"),
@@ -343,7 +344,8 @@ mod tests {
 
     #[test]
     fn only_servers_that_are_asked_for_are_run() {
-        let asked: Vec<&Server> = SERVERS.iter().filter(|server| server.name != "nginx").collect();
+        let asked: Vec<&BenchServer> =
+            SERVERS.iter().filter(|server| server.name != "nginx").collect();
         let logging = SCENARIOS.iter().find(|row| row.name == "log-64").unwrap();
         let names: Vec<&str> = logging.servers(&asked).iter().map(|server| server.name).collect();
         assert_eq!(names, ["trivet"]);

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::options::Options;
-use super::peers::Server;
+use super::options::BenchOptions;
+use super::peers::BenchServer;
 use super::php;
 use super::programs::{build_trivet, cores, find, install, project, target_folder};
 
@@ -16,7 +16,7 @@ const TOOLS: &[(&str, &str)] =
 
 /// What the report says about where the figures come from.
 #[derive(Debug)]
-pub(super) struct Machine {
+pub(super) struct BenchMachine {
     pub(super) date: String,
     pub(super) cpu: String,
     pub(super) cores: usize,
@@ -28,7 +28,7 @@ pub(super) struct Machine {
 }
 
 /// Installs what is missing of the servers and the load generators.
-pub(super) fn install_missing(servers: &[&Server]) -> Result<(), String> {
+pub(super) fn install_missing(servers: &[&BenchServer]) -> Result<(), String> {
     let peers = servers.iter().filter_map(|server| Some((server.program, server.package?)));
     let needed = TOOLS.iter().copied().chain(peers);
     let missing: Vec<&str> =
@@ -44,7 +44,7 @@ pub(super) fn install_missing(servers: &[&Server]) -> Result<(), String> {
 }
 
 /// The trivet to be measured: the one that is named, else a fresh release build.
-pub(super) fn trivet_binary(options: &Options) -> Result<PathBuf, String> {
+pub(super) fn trivet_binary(options: &BenchOptions) -> Result<PathBuf, String> {
     if let Some(binary) = &options.binary {
         let absolute = fs::canonicalize(binary);
         return absolute.map_err(|error| format!("{}: {error}", binary.display()));
@@ -82,11 +82,11 @@ fn parse_open_files(limits: &str) -> Option<(u64, u64)> {
 }
 
 /// Notes what the figures depend on. Servers that are not measured are not asked.
-pub(super) fn machine(options: &Options, trivet: &Path) -> Result<Machine, String> {
-    let noted = |server: &&'static Server| (server.name, version(server, trivet, options));
+pub(super) fn machine(options: &BenchOptions, trivet: &Path) -> Result<BenchMachine, String> {
+    let noted = |server: &&'static BenchServer| (server.name, version(server, trivet, options));
     let read = |file| fs::read_to_string(file).unwrap_or_default().trim().to_owned();
     let load = read("/proc/loadavg");
-    Ok(Machine {
+    Ok(BenchMachine {
         date: output("date", &["-u", "+%F"]).ok_or("cannot run date")?,
         cpu: parse_cpu(&read("/proc/cpuinfo")).unwrap_or("unknown").to_owned(),
         cores: cores(),
@@ -97,7 +97,7 @@ pub(super) fn machine(options: &Options, trivet: &Path) -> Result<Machine, Strin
 }
 
 /// What a server says its version is; that of a fresh trivet has the commit too.
-fn version(server: &Server, trivet: &Path, options: &Options) -> String {
+fn version(server: &BenchServer, trivet: &Path, options: &BenchOptions) -> String {
     let peer = server.package.and_then(|_| find(server.program));
     let program = peer.as_deref().unwrap_or(trivet).display().to_string();
     let text = output(&program, &[server.version_flag]).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// What a server is to serve, and with what it may work.
 #[derive(Debug)]
-pub(super) struct Site<'a> {
+pub(super) struct BenchSite<'a> {
     pub(super) port: u16,
     /// The folder that is served.
     pub(super) docroot: &'a Path,
@@ -20,7 +20,7 @@ pub(super) struct Site<'a> {
     pub(super) hosts: u32,
     /// Only the configurations of an MPM have these: how many requests at once, addresses to
     /// listen on (each has a queue of its own), and paths at which trivet takes its time.
-    pub(super) pool: Pool,
+    pub(super) pool: WorkerPool,
     pub(super) addresses: u32,
     pub(super) handlers: bool,
     /// Where the PHP-FPM listens that runs scripts; only trivet and nginx know of it.
@@ -39,7 +39,7 @@ pub(super) enum Mpm {
 
 /// How many requests a server may work on at once, and whether it is ready for them beforehand.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) enum Pool {
+pub(super) enum WorkerPool {
     /// As many as there are workers, all of them started beforehand. Under event, which has no
     /// worker for a request, so many in each process.
     #[default]

@@ -1,6 +1,6 @@
 //! What a staircase of connections came to. Pure: nothing is started or read.
 
-use super::crowd::Tally;
+use super::crowd::CrowdCounts;
 use super::mpm::MAX_SPARE_SERVERS;
 use super::site::Mpm;
 use super::spread::Spread;
@@ -17,20 +17,20 @@ const ENDED_PER_SECOND: f64 = 0.9;
 /// The outcome for one server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Staircase {
-    pub(super) levels: Vec<Level>,
-    pub(super) before: Size,
+    pub(super) levels: Vec<ConnectionLevel>,
+    pub(super) before: ServerSize,
     /// At the end of the highest level.
-    pub(super) highest: Size,
+    pub(super) highest: ServerSize,
     /// When the last connection had ended.
-    pub(super) end: Size,
+    pub(super) end: ServerSize,
     /// When the server had gone back, or its time was over.
-    pub(super) after: Size,
+    pub(super) after: ServerSize,
     pub(super) after_seconds: f64,
 }
 
 /// What one number of connections gave.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Level {
+pub(super) struct ConnectionLevel {
     pub(super) connections: u32,
     /// Answers in each second that counts: all but the first.
     pub(super) seconds: Vec<u64>,
@@ -41,7 +41,7 @@ pub(super) struct Level {
 
 /// What a server takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Size {
+pub(super) struct ServerSize {
     pub(super) pss_bytes: u64,
     pub(super) processes: u32,
 }
@@ -49,7 +49,7 @@ pub(super) struct Size {
 impl Staircase {
     /// The worst second of all, as a part of the median of its level.
     pub(super) fn steadiness(&self) -> f64 {
-        self.levels.iter().map(Level::steadiness).fold(f64::INFINITY, f64::min)
+        self.levels.iter().map(ConnectionLevel::steadiness).fold(f64::INFINITY, f64::min)
     }
 
     /// How much of what the server took in the end is left: its memory compared with what it was
@@ -77,8 +77,8 @@ impl Staircase {
     }
 }
 
-impl Level {
-    pub(super) fn new(connections: u32, tallies: Vec<Tally>) -> Self {
+impl ConnectionLevel {
+    pub(super) fn new(connections: u32, tallies: Vec<CrowdCounts>) -> Self {
         Self {
             connections,
             seconds: tallies.iter().skip(1).map(|tally| tally.answers).collect(),
@@ -106,31 +106,32 @@ impl Level {
 mod tests {
     use super::*;
 
-    fn tally(answers: u64, failures: u64) -> Tally {
-        Tally { answers, failures, reason: (0 < failures).then(|| "refused".into()) }
+    fn tally(answers: u64, failures: u64) -> CrowdCounts {
+        CrowdCounts { answers, failures, reason: (0 < failures).then(|| "refused".into()) }
     }
 
     fn stairs(end: u32, after: u32, after_seconds: f64) -> Staircase {
-        let size = |processes| Size { pss_bytes: u64::from(processes) << 20, processes };
-        let levels = vec![Level::new(1, vec![tally(1, 0), tally(90, 0), tally(100, 0)])];
+        let size = |processes| ServerSize { pss_bytes: u64::from(processes) << 20, processes };
+        let levels = vec![ConnectionLevel::new(1, vec![tally(1, 0), tally(90, 0), tally(100, 0)])];
         let (before, highest) = (size(20), size(40));
         Staircase { levels, before, highest, end: size(end), after: size(after), after_seconds }
     }
 
     #[test]
     fn the_first_second_of_a_level_counts_for_failures_only() {
-        let level = Level::new(10, vec![tally(5, 2), tally(100, 0), tally(70, 0), tally(100, 1)]);
+        let level =
+            ConnectionLevel::new(10, vec![tally(5, 2), tally(100, 0), tally(70, 0), tally(100, 1)]);
         assert_eq!((level.median(), level.lowest(), level.failures), (100.0, 70.0, 3));
         assert_eq!(level.steadiness(), 0.7);
-        assert_eq!(Level::new(1, vec![tally(5, 0), tally(0, 0)]).steadiness(), 0.0);
+        assert_eq!(ConnectionLevel::new(1, vec![tally(5, 0), tally(0, 0)]).steadiness(), 0.0);
     }
 
     #[test]
     fn the_worst_level_and_the_first_fault_are_those_of_all() {
         let mut stairs = stairs(30, 20, 1.0);
         assert_eq!(stairs.fault(), None);
-        stairs.levels.push(Level::new(50, vec![tally(0, 1), tally(5, 0), tally(10, 0)]));
-        stairs.levels.push(Level::new(60, vec![tally(0, 4), tally(9, 0), tally(10, 0)]));
+        stairs.levels.push(ConnectionLevel::new(50, vec![tally(0, 1), tally(5, 0), tally(10, 0)]));
+        stairs.levels.push(ConnectionLevel::new(60, vec![tally(0, 4), tally(9, 0), tally(10, 0)]));
         assert!((stairs.steadiness() - 5.0 / 7.5).abs() < 1e-9);
         let fault = stairs.fault().unwrap();
         assert_eq!(fault, "5 failures, the first at 50 connections: refused");

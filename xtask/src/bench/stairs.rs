@@ -7,11 +7,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::crowd::{Crowd, Errand};
-use super::lab::Running;
+use super::lab::RunningServer;
 use super::mpm::MAX_SPARE_SERVERS;
 use super::procs;
 use super::site::Mpm;
-use super::staircase::{BACK, HIGHEST, Level, Size, Staircase};
+use super::staircase::{BACK, ConnectionLevel, HIGHEST, ServerSize, Staircase};
 
 /// Connections of each level, in this order: up, down, and then at random. Each connection of a
 /// level before that is wanted in the next one too stays.
@@ -26,9 +26,13 @@ const GO_BACK_LEVELS: u32 = 15;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Up and down, with so many seconds for each level.
-pub(super) fn climb(running: &Running, errand: Errand, seconds: u32) -> Result<Staircase, String> {
+pub(super) fn climb(
+    running: &RunningServer,
+    errand: Errand,
+    seconds: u32,
+) -> Result<Staircase, String> {
     let mut crowd = Crowd::new(errand)?;
-    let (mut before, mut highest) = (Size::default(), Size::default());
+    let (mut before, mut highest) = (ServerSize::default(), ServerSize::default());
     let mut levels = Vec::new();
     for &connections in LEVELS {
         if connections == HIGHEST {
@@ -49,7 +53,7 @@ pub(super) fn climb(running: &Running, errand: Errand, seconds: u32) -> Result<S
 }
 
 /// One level.
-fn stay(crowd: &mut Crowd, connections: u32, seconds: u32) -> Result<Level, String> {
+fn stay(crowd: &mut Crowd, connections: u32, seconds: u32) -> Result<ConnectionLevel, String> {
     // Ends are added up and not measured anew, so that a second that was late makes the next one no
     // longer: seconds stay comparable.
     let mut end = Instant::now();
@@ -59,11 +63,11 @@ fn stay(crowd: &mut Crowd, connections: u32, seconds: u32) -> Result<Level, Stri
         end += SECOND;
         tallies.push(crowd.run_until(end)?);
     }
-    Ok(Level::new(connections, tallies))
+    Ok(ConnectionLevel::new(connections, tallies))
 }
 
 /// Waits until the server has gone back, at most so long as it may take.
-fn go_back(running: &Running, before: Size, limit: Duration) -> (Size, f64) {
+fn go_back(running: &RunningServer, before: ServerSize, limit: Duration) -> (ServerSize, f64) {
     let begin = Instant::now();
     loop {
         let size = size(running.pid);
@@ -79,14 +83,14 @@ fn go_back(running: &Running, before: Size, limit: Duration) -> (Size, f64) {
 }
 
 /// One line of progress.
-fn show(level: &Level) {
-    let Level { connections, failures, reason, .. } = level;
+fn show(level: &ConnectionLevel) {
+    let ConnectionLevel { connections, failures, reason, .. } = level;
     let (median, lowest) = (level.median(), level.lowest());
     let reason = reason.as_deref().unwrap_or_default();
     eprintln!("  {connections:6} connections  {median:>9.0}  {lowest:>9.0}  {failures} {reason}");
 }
 
 /// What a server takes now.
-fn size(pid: u32) -> Size {
-    Size { pss_bytes: procs::pss_bytes(pid), processes: procs::children(pid) }
+fn size(pid: u32) -> ServerSize {
+    ServerSize { pss_bytes: procs::pss_bytes(pid), processes: procs::children(pid) }
 }

@@ -1,14 +1,14 @@
 //! What trivet has to reach: the kinds of targets, what each of them says, and whether runs meet
 //! it. Which scenario has which targets is the table in `scenarios.rs`.
 
-use super::figures::{self, Run};
+use super::figures::{self, BenchRun};
 use super::programs::cores;
 use super::spread::Spread;
 
 /// One of a scenario's. The first name is that of the server that has to reach it; where there is
 /// none, it is trivet, and where there is one more, it is the server that it is compared with.
 #[derive(Debug, PartialEq)]
-pub(super) enum Target {
+pub(super) enum BenchTarget {
     /// CPU per request: at most this many times that of the named server.
     Cpu(&'static str, f64),
     /// The same, as an ambition beyond the target.
@@ -35,7 +35,7 @@ pub(super) enum Target {
     ProcessesBack(&'static str, f64),
 }
 
-use Target::{
+use BenchTarget::{
     AtLeast, AtMost, Bytes, Cost, Cpu, CpuAmbition, MemoryBack, OnEachCore, Outruns, ProcessesBack,
     Rate, Steady,
 };
@@ -44,7 +44,7 @@ use Target::{
 pub(super) const OURS: &str = "trivet";
 
 /// What a target comes to.
-struct Claim {
+struct TargetClaim {
     says: String,
     figure: Figure,
     limit: f64,
@@ -59,7 +59,7 @@ enum Figure {
     Cost,
 }
 
-impl Target {
+impl BenchTarget {
     /// The server that has to reach it.
     pub(super) fn ours(&self) -> &'static str {
         match *self {
@@ -80,7 +80,7 @@ impl Target {
     }
 
     #[rustfmt::skip] // a table
-    fn claim(&self) -> Claim {
+    fn claim(&self) -> TargetClaim {
         use Figure::{Cost as COST, Rate as RATE};
         let (figure, at_most, limit, says) = match *self {
             Cpu(peer, limit) => (COST, true, limit, format!("CPU at most {limit} × {peer}")),
@@ -108,15 +108,15 @@ impl Target {
             ProcessesBack(_, limit) =>
                 (COST, true, limit, "a process less in each second afterwards".into()),
         };
-        Claim { says, figure, limit, at_most }
+        TargetClaim { says, figure, limit, at_most }
     }
 }
 
 /// What a target says, what was measured, and whether it is met.
 pub(super) fn judge(
-    runs: &[Run],
+    runs: &[BenchRun],
     scenario: &str,
-    target: &Target,
+    target: &BenchTarget,
 ) -> (String, Option<f64>, String) {
     let claim = target.claim();
     let median = |server| figure(runs, scenario, server, claim.figure).map(|spread| spread.median);
@@ -145,7 +145,7 @@ fn verdict(measured: f64, limit: f64, at_most: bool) -> String {
     format!("missed by {:.1} %", excess * 100.0)
 }
 
-fn figure(runs: &[Run], scenario: &str, server: &str, figure: Figure) -> Option<Spread> {
+fn figure(runs: &[BenchRun], scenario: &str, server: &str, figure: Figure) -> Option<Spread> {
     match figure {
         Figure::Rate => figures::rate(runs, scenario, server),
         Figure::Cost => figures::cost(runs, scenario, server),
@@ -156,8 +156,8 @@ fn figure(runs: &[Run], scenario: &str, server: &str, figure: Figure) -> Option<
 mod tests {
     use super::*;
 
-    fn run(server: &'static str, rate: f64, cost: f64) -> Run {
-        Run { scenario: "close-25", server, round: 1, rate, cost, ..Run::default() }
+    fn run(server: &'static str, rate: f64, cost: f64) -> BenchRun {
+        BenchRun { scenario: "close-25", server, round: 1, rate, cost, ..BenchRun::default() }
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_faulty_run_meets_nothing() {
-        let faulty = Run { fault: Some("wrk: errors".into()), ..run("trivet", 1.0, 1.0) };
+        let faulty = BenchRun { fault: Some("wrk: errors".into()), ..run("trivet", 1.0, 1.0) };
         let runs = [faulty, run("nginx", 1.0, 10.0)];
         assert_eq!(judge(&runs, "close-25", &Cpu("nginx", 1.0)).2, "not clean");
     }

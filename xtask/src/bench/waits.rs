@@ -3,8 +3,8 @@
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-use super::lab::Running;
-use super::load::{self, Load};
+use super::lab::RunningServer;
+use super::load::{self, LoadResult};
 use super::procs;
 
 /// Time for the server to come to rest before its memory is read.
@@ -15,19 +15,19 @@ pub(super) const SETTLE: Duration = Duration::from_secs(1);
 const FEW_CONNECTIONS: u32 = 16;
 
 /// What a run of requests that wait gives.
-pub(super) struct Waited {
-    pub(super) load: Load,
+pub(super) struct WaitRun {
+    pub(super) load: LoadResult,
     /// Growth of the server's memory in the middle of the run, by connection.
     pub(super) bytes_each: f64,
 }
 
 /// So many connections, each of which has a request that waits.
 pub(super) fn wait(
-    running: &Running,
+    running: &RunningServer,
     connections: u32,
     seconds: u32,
     url: &str,
-) -> Result<Waited, String> {
+) -> Result<WaitRun, String> {
     load::wrk(FEW_CONNECTIONS, 1, url)?;
     let before = procs::pss_bytes(running.pid);
     let (load, during) = thread::scope(|scope| {
@@ -37,15 +37,15 @@ pub(super) fn wait(
         (load.join().unwrap_or_else(|_| Err("the load ended in a panic".into())), during)
     });
     let bytes_each = during.saturating_sub(before) as f64 / f64::from(connections);
-    Ok(Waited { load: load?, bytes_each })
+    Ok(WaitRun { load: load?, bytes_each })
 }
 
 /// Memory in bytes before there was any load, and after each worker has served some.
 pub(super) fn memory(
-    running: &Running,
+    running: &RunningServer,
     connections: u32,
     url: &str,
-) -> Result<(u64, Load, u64), String> {
+) -> Result<(u64, LoadResult, u64), String> {
     let before = procs::pss_bytes(running.pid);
     let load = load::wrk(connections, 1, url)?;
     sleep(SETTLE);

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::tap::{self, Outcome};
+use super::tap::{self, TestOutcome};
 use crate::bench::{php, programs};
 
 /// Where the place sees the folder of the run. Every Debian has this folder for such a purpose, and
@@ -45,7 +45,7 @@ const CLEAN: &str = "env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HO
 
 /// A place with its shell. Dropping it ends all that runs there.
 #[derive(Debug)]
-pub(super) struct Lab {
+pub(super) struct ConformanceLab {
     run: PathBuf,
     child: Child,
     /// None only while it is being closed.
@@ -53,7 +53,7 @@ pub(super) struct Lab {
     answers: BufReader<ChildStdout>,
 }
 
-impl Lab {
+impl ConformanceLab {
     /// Makes the place for the folder of a run.
     pub(super) fn open(run: &Path) -> Result<Self, String> {
         let mut command = Command::new("unshare");
@@ -132,21 +132,21 @@ impl Lab {
     }
 
     /// Runs one file. A server that did not survive it is started again for the next.
-    pub(super) fn test(&mut self, file: &str) -> Result<Outcome, String> {
+    pub(super) fn test(&mut self, file: &str) -> Result<TestOutcome, String> {
         let name = file.trim_start_matches("t/").trim_end_matches(".t").replace('/', "-");
         let command = format!("t/TEST -run-tests -verbose {file}");
         let status = self.job(&command, TEST_LIMIT_S, &name)?;
         if status == 124 || status == 137 {
             // Nobody knows what still runs or waits.
             self.begin_anew()?;
-            return Ok(Outcome::Broken(format!("not done after {TEST_LIMIT_S} s")));
+            return Ok(TestOutcome::Broken(format!("not done after {TEST_LIMIT_S} s")));
         }
         let outcome = tap::parse(&self.output(&name));
         if self.job("kill -0 $(cat t/logs/httpd.pid)", SETUP_LIMIT_S, "alive")? == 0 {
             return Ok(outcome);
         }
         self.begin_anew()?;
-        Ok(Outcome::Broken("the server ended".into()))
+        Ok(TestOutcome::Broken("the server ended".into()))
     }
 
     fn begin_anew(&mut self) -> Result<(), String> {
@@ -163,7 +163,7 @@ impl Lab {
     }
 }
 
-impl Drop for Lab {
+impl Drop for ConformanceLab {
     fn drop(&mut self) {
         self.close();
     }

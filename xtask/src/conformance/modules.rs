@@ -32,14 +32,14 @@ const TEST_MODULES: [&str; 3] = ["bucketeer", "case_filter", "case_filter_in"];
 
 /// A server that takes httpd's command line.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct HttpdServer {
     pub(super) binary: PathBuf,
     pub(super) is_trivet: bool,
     /// As `-v` tells it, `Apache/2.4.71 (Debian)`.
     pub(super) version: String,
 }
 
-impl Server {
+impl HttpdServer {
     /// The named server, else trivet built anew.
     pub(super) fn find(named: Option<&Path>) -> Result<Self, String> {
         let binary = match named {

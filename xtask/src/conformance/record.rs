@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 
-use super::modules::Server;
-use super::tap::Outcome;
+use super::modules::HttpdServer;
+use super::tap::TestOutcome;
 use crate::project::root;
 
 const PASSES: &str = "xtask/src/conformance/passes.txt";
@@ -45,7 +45,7 @@ const FIGURES: &str = "
 
 /// The rows of the page. A cell is empty when nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Row {
+struct RecordRow {
     apache: String,
     trivet: String,
     why: String,
@@ -53,16 +53,16 @@ struct Row {
 
 /// Everything that is kept.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(super) struct ConformanceRecord {
     passes: BTreeSet<String>,
-    rows: BTreeMap<String, Row>,
+    rows: BTreeMap<String, RecordRow>,
     /// Versions: of the suite, of apache2 and of trivet, in the order of [`NOTES`].
     notes: [String; 3],
 }
 
 const NOTES: [&str; 3] = ["suite", "apache2", "trivet"];
 
-impl Record {
+impl ConformanceRecord {
     /// Reads what is there; neither file need be.
     pub(super) fn load() -> Result<Self, String> {
         let read = |name: &str| match fs::read_to_string(root().join(name)) {
@@ -91,22 +91,27 @@ impl Record {
     }
 
     /// The files that passed once and were run now without passing.
-    pub(super) fn lost(&self, results: &[(String, Outcome)]) -> Vec<String> {
-        let is_lost = |(file, outcome): &&(String, Outcome)| {
-            self.passes.contains(file) && !matches!(outcome, Outcome::Passed(_))
+    pub(super) fn lost(&self, results: &[(String, TestOutcome)]) -> Vec<String> {
+        let is_lost = |(file, outcome): &&(String, TestOutcome)| {
+            self.passes.contains(file) && !matches!(outcome, TestOutcome::Passed(_))
         };
         results.iter().filter(is_lost).map(|(file, _)| file.clone()).collect()
     }
 
     /// Takes the results of a run in.
-    pub(super) fn add(&mut self, results: &[(String, Outcome)], server: &Server, suite: &str) {
+    pub(super) fn add(
+        &mut self,
+        results: &[(String, TestOutcome)],
+        server: &HttpdServer,
+        suite: &str,
+    ) {
         self.notes[0] = format!("Debian's source package apache2 {suite}");
         self.notes[1 + usize::from(server.is_trivet)] = server.version.clone();
         for (file, outcome) in results {
             let row = self.rows.entry(file.clone()).or_default();
             let cell = if server.is_trivet { &mut row.trivet } else { &mut row.apache };
             *cell = outcome.to_string().replace('|', "/");
-            if server.is_trivet && matches!(outcome, Outcome::Passed(_)) {
+            if server.is_trivet && matches!(outcome, TestOutcome::Passed(_)) {
                 self.passes.insert(file.clone());
             }
         }
@@ -114,7 +119,8 @@ impl Record {
 
     /// The files that fail without a word about it.
     pub(super) fn unexplained(&self) -> Vec<&str> {
-        let fails = |row: &Row| [&row.apache, &row.trivet].iter().any(|it| it.starts_with("fails"));
+        let fails =
+            |row: &RecordRow| [&row.apache, &row.trivet].iter().any(|it| it.starts_with("fails"));
         let without = self.rows.iter().filter(|(_, row)| fails(row) && row.why.is_empty());
         without.map(|(file, _)| file.as_str()).collect()
     }
@@ -160,13 +166,13 @@ impl Record {
     }
 
     fn figures(&self, name: &str, of: impl Fn(&str) -> bool) -> String {
-        let rows: Vec<&Row> =
+        let rows: Vec<&RecordRow> =
             self.rows.iter().filter(|(file, _)| of(file)).map(|(_, row)| row).collect();
-        let count = |cell: fn(&Row) -> &str, start: &str| {
+        let count = |cell: fn(&RecordRow) -> &str, start: &str| {
             rows.iter().filter(|row| cell(row).starts_with(start)).count()
         };
         let mut line = format!("| {name} | {} |", rows.len());
-        for cell in [(|row| &row.apache) as fn(&Row) -> &str, |row| &row.trivet] {
+        for cell in [(|row| &row.apache) as fn(&RecordRow) -> &str, |row| &row.trivet] {
             for start in ["passes", "fails", "skipped"] {
                 let _ = write!(line, " {} |", count(cell, start));
             }
@@ -176,10 +182,10 @@ impl Record {
 }
 
 /// One line about all results.
-pub(super) fn count(results: &[(String, Outcome)]) -> String {
-    let count = |is: fn(&Outcome) -> bool| results.iter().filter(|(_, it)| is(it)).count();
-    let passed = count(|outcome| matches!(outcome, Outcome::Passed(_)));
-    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+pub(super) fn count(results: &[(String, TestOutcome)]) -> String {
+    let count = |is: fn(&TestOutcome) -> bool| results.iter().filter(|(_, it)| is(it)).count();
+    let passed = count(|outcome| matches!(outcome, TestOutcome::Passed(_)));
+    let skipped = count(|outcome| matches!(outcome, TestOutcome::Skipped(_)));
     let failed = results.len() - passed - skipped;
     format!("{} files: {passed} pass, {failed} fail, {skipped} skipped", results.len())
 }
@@ -193,7 +199,7 @@ fn area(file: &str) -> &str {
 }
 
 /// Empty cells have no space to end on.
-fn format_row(file: &str, row: &Row) -> String {
+fn format_row(file: &str, row: &RecordRow) -> String {
     let mut line = format!("| {file} |");
     for cell in [&row.apache, &row.trivet, &row.why] {
         line += &if cell.is_empty() { " |".to_owned() } else { format!(" {cell} |") };
@@ -201,11 +207,11 @@ fn format_row(file: &str, row: &Row) -> String {
     line
 }
 
-fn parse_row(line: &str) -> Option<(String, Row)> {
+fn parse_row(line: &str) -> Option<(String, RecordRow)> {
     let mut cells = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim);
     let file = cells.next().filter(|file| is_test(file))?.to_owned();
     let mut cell = || cells.next().map(str::to_owned);
-    let row = Row { apache: cell()?, trivet: cell()?, why: cell()? };
+    let row = RecordRow { apache: cell()?, trivet: cell()?, why: cell()? };
     Some((file, row))
 }
 
@@ -213,20 +219,24 @@ fn parse_row(line: &str) -> Option<(String, Row)> {
 mod tests {
     use super::*;
 
-    fn trivet() -> Server {
-        Server { binary: "trivet".into(), is_trivet: true, version: "Apache/2 (Trivet)".into() }
+    fn trivet() -> HttpdServer {
+        HttpdServer {
+            binary: "trivet".into(),
+            is_trivet: true,
+            version: "Apache/2 (Trivet)".into(),
+        }
     }
 
-    fn results(outcomes: &[(&str, Outcome)]) -> Vec<(String, Outcome)> {
+    fn results(outcomes: &[(&str, TestOutcome)]) -> Vec<(String, TestOutcome)> {
         outcomes.iter().map(|(file, outcome)| ((*file).to_owned(), outcome.clone())).collect()
     }
 
     #[test]
     fn what_was_written_by_hand_survives_a_run() {
         let page = "| t/a/x.t | passes, 3 | fails 1 of 3 | no such module |\n| t/a/y.t | | | |\n";
-        let mut record = Record::parse("", page);
-        record.add(&results(&[("t/a/x.t", Outcome::Failed(2, 3))]), &trivet(), "1");
-        let again = Record::parse("", &record.page());
+        let mut record = ConformanceRecord::parse("", page);
+        record.add(&results(&[("t/a/x.t", TestOutcome::Failed(2, 3))]), &trivet(), "1");
+        let again = ConformanceRecord::parse("", &record.page());
         let row = &again.rows["t/a/x.t"];
         assert_eq!((&*row.apache, &*row.trivet), ("passes, 3", "fails 2 of 3"));
         assert_eq!(row.why, "no such module");
@@ -237,11 +247,11 @@ mod tests {
 
     #[test]
     fn the_list_grows_and_what_leaves_it_is_lost() {
-        let mut record = Record::parse("# list\nt/a/x.t\n", "");
+        let mut record = ConformanceRecord::parse("# list\nt/a/x.t\n", "");
         let now = results(&[
-            ("t/a/x.t", Outcome::Skipped("no".into())),
-            ("t/a/y.t", Outcome::Passed(1)),
-            ("t/a/z.t", Outcome::Failed(1, 2)),
+            ("t/a/x.t", TestOutcome::Skipped("no".into())),
+            ("t/a/y.t", TestOutcome::Passed(1)),
+            ("t/a/z.t", TestOutcome::Failed(1, 2)),
         ]);
         assert_eq!(record.lost(&now), ["t/a/x.t"]);
         record.add(&now, &trivet(), "1");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::lab::{self, SEEN};
-use super::modules::Server;
+use super::modules::HttpdServer;
 use crate::bench::{php, programs};
 
 /// What the suite and the namespaces need of Debian.
@@ -196,7 +196,7 @@ impl Suite {
 
     /// Makes the folder of a run: a fresh copy of the suite, the server, its modules and the place
     /// for what the tests write, all owned by the user of the tests.
-    pub(super) fn lay_out(&self, server: &Server, mpm: &str) -> Result<PathBuf, String> {
+    pub(super) fn lay_out(&self, server: &HttpdServer, mpm: &str) -> Result<PathBuf, String> {
         let run = self.folder.join("run");
         let failed = |error: std::io::Error| format!("{}: {error}", run.display());
         match fs::remove_dir_all(&run) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How a test file ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum TestOutcome {
     /// Every test passed; there were that many.
     Passed(usize),
     /// It says that it cannot run here, and why.
@@ -15,7 +15,7 @@ pub(super) enum Outcome {
     Broken(String),
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for TestOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Passed(tests) => write!(f, "passes, {tests}"),
@@ -28,20 +28,20 @@ impl fmt::Display for Outcome {
 
 /// Reads the verbose output of one file. The verdict is the harness's own; the counts come from
 /// its lines and from those of the test.
-pub(super) fn parse(output: &str) -> Outcome {
+pub(super) fn parse(output: &str) -> TestOutcome {
     if let Some(reason) = output.lines().find_map(skip_reason) {
-        return Outcome::Skipped(reason.to_owned());
+        return TestOutcome::Skipped(reason.to_owned());
     }
     let passed = output.lines().filter(|line| is_result(line, "ok ")).count();
     if output.lines().any(|line| line == "Result: PASS") && passed > 0 {
-        return Outcome::Passed(passed);
+        return TestOutcome::Passed(passed);
     }
     if output.lines().any(|line| line.contains("Non-zero exit status")) {
-        return Outcome::Broken(error_line(output));
+        return TestOutcome::Broken(error_line(output));
     }
     match output.lines().find_map(failed_of) {
-        Some((failed, tests)) => Outcome::Failed(failed, tests),
-        None => Outcome::Broken(error_line(output)),
+        Some((failed, tests)) => TestOutcome::Failed(failed, tests),
+        None => TestOutcome::Broken(error_line(output)),
     }
 }
 
@@ -81,17 +81,17 @@ mod tests {
     fn the_harness_has_the_last_word() {
         let passed =
             "t/apache/404.t .. \n1..2\n# Title: 404\nok 1\nok 2 # skip\nok\nResult: PASS\n";
-        assert_eq!(parse(passed), Outcome::Passed(2));
+        assert_eq!(parse(passed), TestOutcome::Passed(2));
         let failed = "1..3\nok 1\nok 2\nnot ok 3\nFailed 1/3 subtests \nResult: FAIL\n";
-        assert_eq!(parse(failed), Outcome::Failed(1, 3));
+        assert_eq!(parse(failed), TestOutcome::Failed(1, 3));
     }
 
     #[test]
     fn a_file_may_skip_itself() {
         let output = "t/modules/ldap.t .. skipped: LDAP testing not configured\nResult: NOTESTS\n";
-        assert_eq!(parse(output), Outcome::Skipped("LDAP testing not configured".into()));
+        assert_eq!(parse(output), TestOutcome::Skipped("LDAP testing not configured".into()));
         let page = "# a page skipped: by us\nok 1\nResult: PASS\n";
-        assert_eq!(parse(page), Outcome::Passed(1));
+        assert_eq!(parse(page), TestOutcome::Passed(1));
     }
 
     #[test]
@@ -99,6 +99,6 @@ mod tests {
         let output = "1..2\nDubious, test returned 2 (wstat 512, 0x200)\nFailed 2/2 subtests \n  \
                       Non-zero exit status: 2\n  Parse errors: Bad plan.  You planned 2 tests.\n";
         assert_eq!(parse(output).to_string(), "fails: Bad plan.  You planned 2 tests.");
-        assert_eq!(parse(""), Outcome::Broken("it ended without a result".into()));
+        assert_eq!(parse(""), TestOutcome::Broken("it ended without a result".into()));
     }
 }

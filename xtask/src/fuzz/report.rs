@@ -8,7 +8,7 @@ const LAST_WORDS: usize = 12;
 
 /// How a run ended.
 #[derive(Debug, PartialEq)]
-pub(super) struct Outcome {
+pub(super) struct FuzzOutcome {
     runs: u64,
     /// Edges of the control flow that were reached.
     edges: u64,
@@ -25,7 +25,7 @@ pub(super) struct Find {
     words: Vec<String>,
 }
 
-impl Outcome {
+impl FuzzOutcome {
     /// Reads the log of a run.
     pub(super) fn read(log: &str, ended_well: bool) -> Self {
         // The counts are in every status line; the last one is the sum.
@@ -43,7 +43,7 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for FuzzOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { runs, edges, inputs, find } = self;
         let verdict = if find.is_some() { "CRASH" } else { "no crash" };
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn a_clean_run_is_one_line() {
-        let outcome = Outcome::read(CLEAN, true);
-        assert_eq!(outcome, Outcome { runs: 900, edges: 106, inputs: 122, find: None });
+        let outcome = FuzzOutcome::read(CLEAN, true);
+        assert_eq!(outcome, FuzzOutcome { runs: 900, edges: 106, inputs: 122, find: None });
         assert_eq!(outcome.to_string(), "        900 runs,  106 edges,  122 inputs: no crash");
     }
 
     #[test]
     fn a_find_says_why_and_where() {
-        let outcome = Outcome::read(CRASH, false);
+        let outcome = FuzzOutcome::read(CRASH, false);
         assert_eq!((outcome.runs, outcome.edges), (2, 9));
         let text = outcome.find.unwrap().text("head", Path::new("/p"));
         assert!(text.starts_with("  | thread '<unnamed>' (1) panicked at crates/http1"), "{text}");
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_program_that_says_nothing_is_a_find_too() {
-        let outcome = Outcome::read("", false);
+        let outcome = FuzzOutcome::read("", false);
         let text = outcome.find.unwrap().text("head", Path::new("/p"));
         assert!(text.contains("no input was kept"), "{text}");
     }

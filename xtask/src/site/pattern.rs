@@ -4,10 +4,10 @@
 
 /// Which of the five colours of a palette lies at `(x, y)`, both from 0 to 1. The seed varies the
 /// pattern; the same seed draws the same picture.
-pub(crate) type Pattern = fn(x: f64, y: f64, seed: u32) -> usize;
+pub(crate) type ColourPattern = fn(x: f64, y: f64, seed: u32) -> usize;
 
 /// Every pattern with its name, in the order of the page.
-pub(crate) const PATTERNS: &[(&str, Pattern)] = &[
+pub(crate) const PATTERNS: &[(&str, ColourPattern)] = &[
     ("rings", rings),
     ("stripes", stripes),
     ("blocks", blocks),
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     /// The colours that a pattern uses on a coarse raster.
-    fn used(pattern: Pattern, seed: u32) -> Vec<usize> {
+    fn used(pattern: ColourPattern, seed: u32) -> Vec<usize> {
         let raster = (0..32 * 32).map(|at| (f64::from(at % 32) / 32.0, f64::from(at / 32) / 32.0));
         let mut colours: Vec<usize> = raster.map(|(x, y)| pattern(x, y, seed)).collect();
         colours.sort_unstable();

@@ -1,11 +1,11 @@
 //! What a client of the soak does: one act per connection, each of which knows every byte of the
 //! answers it may get.
 
-use super::client::Response;
-use super::random::Random;
+use super::client::SoakResponse;
+use super::random::SoakRandom;
 use super::ranges;
-use super::site::{BIG, CHANGING, Page, Site};
-use super::visit::{Done, Visit, check, difference, get, wrong};
+use super::site::{BIG, CHANGING, SoakPage, SoakSite};
+use super::visit::{Done, SoakVisit, check, difference, get, wrong};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use std::time::Duration;
 pub(super) struct Act {
     pub(super) name: &'static str,
     weight: usize,
-    pub(super) run: fn(&mut Visit<'_>) -> Done,
+    pub(super) run: fn(&mut SoakVisit<'_>) -> Done,
 }
 
-const fn act(name: &'static str, weight: usize, run: fn(&mut Visit<'_>) -> Done) -> Act {
+const fn act(name: &'static str, weight: usize, run: fn(&mut SoakVisit<'_>) -> Done) -> Act {
     Act { name, weight, run }
 }
 
@@ -43,7 +43,7 @@ pub(super) const ACTS: &[Act] = &[
 ];
 
 /// An act by its weight.
-pub(super) fn choose(random: &mut Random) -> &'static Act {
+pub(super) fn choose(random: &mut SoakRandom) -> &'static Act {
     let sum = ACTS.iter().map(|act| act.weight).sum();
     let mut left = random.below(sum);
     for act in ACTS {
@@ -56,7 +56,7 @@ pub(super) fn choose(random: &mut Random) -> &'static Act {
 }
 
 /// Several requests on one connection, with pauses between some.
-fn keep_alive(visit: &mut Visit<'_>) -> Done {
+fn keep_alive(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     for _ in 0..visit.random.within(2, 20) {
         let page = visit.random.pick(&visit.site.files);
@@ -75,7 +75,7 @@ fn keep_alive(visit: &mut Visit<'_>) -> Done {
     Ok(())
 }
 
-fn close(visit: &mut Visit<'_>) -> Done {
+fn close(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let page = visit.random.pick(&visit.site.files);
     let request = get(&page.path, "Connection: close\r\n");
@@ -84,7 +84,7 @@ fn close(visit: &mut Visit<'_>) -> Done {
     connection.expect_end()
 }
 
-fn old(visit: &mut Visit<'_>) -> Done {
+fn old(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let page = visit.random.pick(&visit.site.files);
     let request = format!("GET {} HTTP/1.0\r\n\r\n", page.path);
@@ -94,10 +94,10 @@ fn old(visit: &mut Visit<'_>) -> Done {
 }
 
 /// All requests at once. After an answer that closes, the rest is not answered, as it may be.
-fn pipeline(visit: &mut Visit<'_>) -> Done {
+fn pipeline(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let count = visit.random.within(2, 12);
-    let pages: Vec<&Page> = (0..count).map(|_| visit.random.pick(&visit.site.files)).collect();
+    let pages: Vec<&SoakPage> = (0..count).map(|_| visit.random.pick(&visit.site.files)).collect();
     let requests: Vec<String> = pages.iter().map(|page| get(&page.path, "")).collect();
     connection.send(requests.concat().as_bytes())?;
     for (page, request) in pages.iter().zip(&requests) {
@@ -112,7 +112,7 @@ fn pipeline(visit: &mut Visit<'_>) -> Done {
 }
 
 /// With the validators of an answer, the next one is 304, or 412, or a whole file again.
-fn conditional(visit: &mut Visit<'_>) -> Done {
+fn conditional(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let page = visit.file();
     let (path, body) = (page.path.clone(), page.body.clone());
@@ -144,7 +144,7 @@ fn conditional(visit: &mut Visit<'_>) -> Done {
 }
 
 /// A download in two pieces with If-Range: both of one version, or the second is a whole file.
-fn resume(visit: &mut Visit<'_>) -> Done {
+fn resume(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let request = get(CHANGING, "");
     let whole = visit.ask(&mut connection, &request)?;
@@ -162,7 +162,7 @@ fn resume(visit: &mut Visit<'_>) -> Done {
     }
 }
 
-fn changing(visit: &mut Visit<'_>) -> Done {
+fn changing(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     for _ in 0..visit.random.within(1, 10) {
         let request = get(CHANGING, "");
@@ -176,7 +176,7 @@ fn changing(visit: &mut Visit<'_>) -> Done {
 }
 
 /// Any version will do, as long as it is one and whole.
-fn check_version(site: &Site, request: &str, response: &Response) -> Done {
+fn check_version(site: &SoakSite, request: &str, response: &SoakResponse) -> Done {
     if response.status == 200 && site.versions.contains(&response.body) {
         return Ok(());
     }
@@ -184,7 +184,7 @@ fn check_version(site: &Site, request: &str, response: &Response) -> Done {
     Err(wrong(request, &what))
 }
 
-fn head(visit: &mut Visit<'_>) -> Done {
+fn head(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let page = visit.random.pick(&visit.site.files);
     let request = get(&page.path, "").replacen("GET", "HEAD", 1);
@@ -203,7 +203,7 @@ fn head(visit: &mut Visit<'_>) -> Done {
 }
 
 /// Listings, redirects and error pages, as they were before anything was broken.
-fn made(visit: &mut Visit<'_>) -> Done {
+fn made(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     for _ in 0..visit.random.within(1, 4) {
         let page = visit.random.pick(&visit.site.made);
@@ -218,17 +218,17 @@ fn made(visit: &mut Visit<'_>) -> Done {
 }
 
 /// Leaves in the middle of a download.
-fn abort(visit: &mut Visit<'_>) -> Done {
+fn abort(visit: &mut SoakVisit<'_>) -> Done {
     read_big(visit, 3 << 20, Duration::ZERO)
 }
 
 /// Reads slowly enough that the server has to wait for room.
-fn slow_reader(visit: &mut Visit<'_>) -> Done {
+fn slow_reader(visit: &mut SoakVisit<'_>) -> Done {
     read_big(visit, usize::MAX, Duration::from_millis(8))
 }
 
 /// Reads the large file up to a random point below `most`, or to its end.
-fn read_big(visit: &mut Visit<'_>, most: usize, pause: Duration) -> Done {
+fn read_big(visit: &mut SoakVisit<'_>, most: usize, pause: Duration) -> Done {
     let mut connection = visit.open()?;
     let request = get(BIG, "");
     let all = &visit.site.big;
@@ -252,7 +252,7 @@ fn read_big(visit: &mut Visit<'_>, most: usize, pause: Duration) -> Done {
 }
 
 /// A request in pieces of a few bytes.
-fn slow_writer(visit: &mut Visit<'_>) -> Done {
+fn slow_writer(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let page = visit.random.pick(&visit.site.files);
     let request = get(&page.path, "User-Agent: soak\r\nAccept: */*\r\nConnection: close\r\n");
@@ -285,7 +285,7 @@ const MALFORMED: &[(&str, u16)] = &[
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n", 400),
 ];
 
-fn malformed(visit: &mut Visit<'_>) -> Done {
+fn malformed(visit: &mut SoakVisit<'_>) -> Done {
     let (request, status) = visit.random.pick(MALFORMED);
     let mut connection = visit.open()?;
     let response = visit.ask(&mut connection, request)?;
@@ -296,7 +296,7 @@ fn malformed(visit: &mut Visit<'_>) -> Done {
 }
 
 /// A body of either kind, which a file does not want; the next request must be found behind it.
-fn post(visit: &mut Visit<'_>) -> Done {
+fn post(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let page = visit.random.pick(&visit.site.files);
     let body = body(visit.random);
@@ -314,13 +314,13 @@ fn post(visit: &mut Visit<'_>) -> Done {
     connection.expect_end()
 }
 
-fn body(random: &mut Random) -> Vec<u8> {
+fn body(random: &mut SoakRandom) -> Vec<u8> {
     let most = *random.pick(&[10, 3000, 100_000]);
     let count = random.within(1, most);
     random.bytes(count)
 }
 
-fn request_with_body(path: &str, body: &[u8], random: &mut Random) -> Vec<u8> {
+fn request_with_body(path: &str, body: &[u8], random: &mut SoakRandom) -> Vec<u8> {
     let start = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n");
     if random.once_in(2) {
         let head = format!("{start}Content-Length: {}\r\n\r\n", body.len());
@@ -337,7 +337,7 @@ fn request_with_body(path: &str, body: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 /// Sends the body only when told to go on; the server may as well answer at once.
-fn expect(visit: &mut Visit<'_>) -> Done {
+fn expect(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let page = visit.random.pick(&visit.site.files);
     let body = body(visit.random);
@@ -359,7 +359,7 @@ fn expect(visit: &mut Visit<'_>) -> Done {
 }
 
 /// Connects, says nothing or only half of something, and leaves.
-fn silent(visit: &mut Visit<'_>) -> Done {
+fn silent(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     if visit.random.once_in(2) {
         connection.send(b"GET / HTTP/1.1\r\nHo")?;
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn every_act_is_chosen_and_none_beyond_its_weight() {
-        let mut random = Random::new(3);
+        let mut random = SoakRandom::new(3);
         let mut counts = vec![0usize; ACTS.len()];
         for _ in 0..7000 {
             let chosen = choose(&mut random);

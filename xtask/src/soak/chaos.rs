@@ -3,11 +3,11 @@
 //! They come in turns. In a storm everything happens; in a calm no child is killed, so that every
 //! broken connection is a fault of the server, restarts or not.
 
-use super::ledger::Ledger;
+use super::ledger::SoakLedger;
 use super::procs;
-use super::random::Random;
-use super::server::{self, Server};
-use super::site::Site;
+use super::random::SoakRandom;
+use super::server::{self, SoakServer};
+use super::site::SoakSite;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,25 +23,25 @@ const DEATH_PATIENCE: Duration = Duration::from_secs(5);
 const LOG_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A kind of fault: how far apart in milliseconds, whether in storms only, and what it does.
-struct Fault {
+struct ChaosFault {
     apart_ms: (usize, usize),
     stormy: bool,
     run: fn(&mut Chaos<'_>),
 }
 
-const FAULTS: &[Fault] = &[
-    Fault { apart_ms: (200, 1000), stormy: true, run: |chaos| chaos.kill() },
-    Fault { apart_ms: (2500, 6000), stormy: false, run: |chaos| chaos.restart() },
-    Fault { apart_ms: (50, 400), stormy: false, run: |chaos| chaos.replace() },
-    Fault { apart_ms: (7000, 12_000), stormy: false, run: |chaos| chaos.move_log() },
+const FAULTS: &[ChaosFault] = &[
+    ChaosFault { apart_ms: (200, 1000), stormy: true, run: |chaos| chaos.kill() },
+    ChaosFault { apart_ms: (2500, 6000), stormy: false, run: |chaos| chaos.restart() },
+    ChaosFault { apart_ms: (50, 400), stormy: false, run: |chaos| chaos.replace() },
+    ChaosFault { apart_ms: (7000, 12_000), stormy: false, run: |chaos| chaos.move_log() },
 ];
 
 /// See the module's text.
 pub(super) struct Chaos<'a> {
-    pub(super) server: &'a Server,
-    pub(super) site: &'a Site,
-    pub(super) ledger: &'a Ledger,
-    pub(super) random: Random,
+    pub(super) server: &'a SoakServer,
+    pub(super) site: &'a SoakSite,
+    pub(super) ledger: &'a SoakLedger,
+    pub(super) random: SoakRandom,
 }
 
 impl Chaos<'_> {

@@ -25,13 +25,13 @@ pub(super) enum Trouble {
 
 /// A complete answer.
 #[derive(Debug, PartialEq)]
-pub(super) struct Response {
+pub(super) struct SoakResponse {
     pub(super) status: u16,
     head: String,
     pub(super) body: Vec<u8>,
 }
 
-impl Response {
+impl SoakResponse {
     /// The first value of a field.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         let fields = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
@@ -46,14 +46,14 @@ impl Response {
 }
 
 /// See the module's text.
-pub(super) struct Connection {
+pub(super) struct SoakConnection {
     stream: TcpStream,
     /// Read and not yet used.
     buffer: Vec<u8>,
     answers: usize,
 }
 
-impl Connection {
+impl SoakConnection {
     /// The parent holds the listening socket all the time, so nothing excuses a refusal.
     pub(super) fn open(port: u16) -> Result<Self, Trouble> {
         let wrong = |error| Trouble::Wrong(format!("cannot connect: {error}"));
@@ -76,10 +76,10 @@ impl Connection {
     }
 
     /// Reads one answer; `to_head` says that it has no body whatever its length says.
-    pub(super) fn read(&mut self, to_head: bool) -> Result<Response, Trouble> {
+    pub(super) fn read(&mut self, to_head: bool) -> Result<SoakResponse, Trouble> {
         let head = self.read_head()?;
         let status = status_of(&head)?;
-        let mut response = Response { status, head, body: Vec::new() };
+        let mut response = SoakResponse { status, head, body: Vec::new() };
         // RFC 9112 section 6.3: no body, a chunked one, or one of a length.
         if to_head || status == 204 || status == 304 || status / 100 == 1 {
             // The head is all.
@@ -228,9 +228,9 @@ mod tests {
     use std::net::TcpListener;
 
     /// A connection to a peer that sends `answer` and closes.
-    fn answered(answer: &[u8]) -> Connection {
+    fn answered(answer: &[u8]) -> SoakConnection {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let connection = Connection::open(listener.local_addr().unwrap().port()).unwrap();
+        let connection = SoakConnection::open(listener.local_addr().unwrap().port()).unwrap();
         listener.accept().unwrap().0.write_all(answer).unwrap();
         connection
     }

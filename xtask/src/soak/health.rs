@@ -1,7 +1,7 @@
 //! What the server costs at a moment, and whether it costs more and more.
 
 use super::procs;
-use super::server::Server;
+use super::server::SoakServer;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::thread::sleep;
@@ -23,7 +23,7 @@ const MOST_CHILD_DESCRIPTORS: usize = 600;
 
 /// One look.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Sample {
+pub(super) struct HealthSample {
     pub(super) at_s: f64,
     pub(super) parent_descriptors: usize,
     pub(super) parent_bytes: u64,
@@ -33,8 +33,8 @@ pub(super) struct Sample {
     pub(super) zombies: BTreeSet<u32>,
 }
 
-impl Sample {
-    pub(super) fn take(server: &Server, start: Instant) -> Self {
+impl HealthSample {
+    pub(super) fn take(server: &SoakServer, start: Instant) -> Self {
         let parent = server.pid();
         let group = procs::group(parent);
         let zombies = group.iter().filter(|process| process.is_zombie).map(|p| p.pid).collect();
@@ -80,7 +80,7 @@ impl Sample {
     }
 }
 
-impl fmt::Display for Sample {
+impl fmt::Display for HealthSample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -99,12 +99,12 @@ fn megabytes(bytes: u64) -> f64 {
 }
 
 /// Waits until nothing changes any more; the load is off.
-pub(super) fn at_rest(server: &Server, start: Instant) -> Result<Sample, String> {
+pub(super) fn at_rest(server: &SoakServer, start: Instant) -> Result<HealthSample, String> {
     let deadline = Instant::now() + REST_PATIENCE;
-    let (mut last, mut looks) = (Sample::take(server, start), 0);
+    let (mut last, mut looks) = (HealthSample::take(server, start), 0);
     while Instant::now() < deadline {
         sleep(REST_STEP);
-        let next = Sample::take(server, start);
+        let next = HealthSample::take(server, start);
         let is_same = next.children == last.children
             && next.child_descriptors == last.child_descriptors
             && next.parent_descriptors == last.parent_descriptors
@@ -119,7 +119,7 @@ pub(super) fn at_rest(server: &Server, start: Instant) -> Result<Sample, String>
 }
 
 /// Dead processes that two looks in a row have seen: the parent does not wait for them.
-pub(super) fn lasting_zombies(before: &Sample, now: &Sample) -> Vec<u32> {
+pub(super) fn lasting_zombies(before: &HealthSample, now: &HealthSample) -> Vec<u32> {
     now.zombies.intersection(&before.zombies).copied().collect()
 }
 
@@ -134,8 +134,8 @@ pub(super) fn slope_per_hour(points: &[(f64, f64)]) -> f64 {
 }
 
 /// The slopes of the parent, for the summary.
-pub(super) fn slopes(samples: &[Sample]) -> String {
-    let of = |value: fn(&Sample) -> f64| {
+pub(super) fn slopes(samples: &[HealthSample]) -> String {
+    let of = |value: fn(&HealthSample) -> f64| {
         let points: Vec<_> = samples.iter().map(|sample| (sample.at_s, value(sample))).collect();
         slope_per_hour(&points)
     };
@@ -151,14 +151,14 @@ pub(super) fn slopes(samples: &[Sample]) -> String {
 mod tests {
     use super::*;
 
-    fn sample() -> Sample {
-        Sample {
+    fn sample() -> HealthSample {
+        HealthSample {
             parent_descriptors: 10,
             parent_bytes: 8 << 20,
             children: [1, 2].into(),
             child_descriptors: 30,
             child_bytes: 16 << 20,
-            ..Sample::default()
+            ..HealthSample::default()
         }
     }
 
@@ -174,9 +174,9 @@ mod tests {
     #[test]
     fn what_grows_is_named_and_new_pids_are_no_growth() {
         let base = sample();
-        let same = Sample { children: [3, 4].into(), ..sample() };
+        let same = HealthSample { children: [3, 4].into(), ..sample() };
         assert_eq!(same.growth_since(&base), [""; 0]);
-        let grown = Sample {
+        let grown = HealthSample {
             parent_descriptors: 12,
             parent_bytes: 19 << 20,
             child_descriptors: 631,
@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn a_zombie_lasts_when_it_is_seen_twice() {
-        let seen = |pids: &[u32]| Sample { zombies: pids.iter().copied().collect(), ..sample() };
+        let seen =
+            |pids: &[u32]| HealthSample { zombies: pids.iter().copied().collect(), ..sample() };
         assert_eq!(lasting_zombies(&seen(&[1, 2]), &seen(&[2, 3])), [2]);
     }
 }

@@ -17,7 +17,7 @@ type Span = (Instant, Instant);
 
 /// See the module's text.
 #[derive(Default)]
-pub(super) struct Ledger {
+pub(super) struct SoakLedger {
     pub(super) answers: AtomicU64,
     /// Connections that a killed child took with it.
     pub(super) lost: AtomicU64,
@@ -39,7 +39,7 @@ enum Excuse {
     None,
 }
 
-impl Ledger {
+impl SoakLedger {
     /// Notes that a child is killed from now on; [`Self::dead`] says until when. Its clients see
     /// the end before the killer does.
     pub(super) fn killing(&self) -> usize {
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_kill_excuses_only_connections_that_were_open_then() {
-        let ledger = Ledger::default();
+        let ledger = SoakLedger::default();
         let start = Instant::now();
         let kill = ledger.killing();
         assert_eq!(ledger.excuse((start, Instant::now()), &broken()), Excuse::Killed);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_restart_excuses_a_clean_end_only() {
-        let ledger = Ledger::default();
+        let ledger = SoakLedger::default();
         let start = Instant::now();
         ledger.restarting();
         let span = (start, Instant::now());
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn nothing_excuses_a_wrong_answer() {
-        let ledger = Ledger::default();
+        let ledger = SoakLedger::default();
         let start = Instant::now();
         ledger.killing();
         let wrong = Trouble::Wrong("byte 3".into());

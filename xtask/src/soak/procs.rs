@@ -4,14 +4,14 @@ use std::fs;
 
 /// One process of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Process {
+pub(super) struct ServerProcess {
     pub(super) pid: u32,
     pub(super) parent: u32,
     pub(super) is_zombie: bool,
 }
 
 /// All processes of a group, dead ones that nobody waited for included.
-pub(super) fn group(leader: u32) -> Vec<Process> {
+pub(super) fn group(leader: u32) -> Vec<ServerProcess> {
     let pids = fs::read_dir("/proc").into_iter().flatten();
     let pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.filter_map(|pid| {
@@ -24,7 +24,7 @@ pub(super) fn group(leader: u32) -> Vec<Process> {
 
 /// Children of the parent that run.
 pub(super) fn children(parent: u32) -> Vec<u32> {
-    let alive = |process: &Process| process.parent == parent && !process.is_zombie;
+    let alive = |process: &ServerProcess| process.parent == parent && !process.is_zombie;
     group(parent).iter().filter(|process| alive(process)).map(|process| process.pid).collect()
 }
 
@@ -41,10 +41,10 @@ pub(super) fn pss_bytes(pid: u32) -> u64 {
 
 /// The command name stands in parentheses and may hold any character; after it come state, parent
 /// and process group (proc(5)).
-fn parse_stat(pid: u32, text: &str) -> Option<(Process, u32)> {
+fn parse_stat(pid: u32, text: &str) -> Option<(ServerProcess, u32)> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let [state, parent, group, ..] = fields[..] else { return None };
-    let process = Process { pid, parent: parent.parse().ok()?, is_zombie: state == "Z" };
+    let process = ServerProcess { pid, parent: parent.parse().ok()?, is_zombie: state == "Z" };
     Some((process, group.parse().ok()?))
 }
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn stat_is_read_behind_a_hostile_name() {
-        let process = Process { pid: 7, parent: 3, is_zombie: true };
+        let process = ServerProcess { pid: 7, parent: 3, is_zombie: true };
         assert_eq!(parse_stat(7, "7 (a) R 1 (b) Z 3 5 5 0 -1\n"), Some((process, 5)));
         assert_eq!(parse_stat(7, "7 (cut) S 3"), None);
     }
@@ -80,7 +80,7 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         let own = std::process::id();
-        assert_eq!(found, [Process { pid: child.id(), parent: own, is_zombie: false }]);
+        assert_eq!(found, [ServerProcess { pid: child.id(), parent: own, is_zombie: false }]);
         assert!(open >= 3 && pss > 0, "{open} {pss}");
         assert_eq!(group(child.id()), []);
     }

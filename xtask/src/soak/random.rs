@@ -1,9 +1,9 @@
 //! Random numbers that a seed repeats: SplitMix64, small and good enough to mix load.
 
 /// One thread's stream of numbers.
-pub(super) struct Random(u64);
+pub(super) struct SoakRandom(u64);
 
-impl Random {
+impl SoakRandom {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -48,9 +48,9 @@ mod tests {
 
     #[test]
     fn a_seed_repeats_its_numbers_and_bounds_hold() {
-        let (mut one, mut other) = (Random::new(7), Random::new(7));
+        let (mut one, mut other) = (SoakRandom::new(7), SoakRandom::new(7));
         assert_eq!(one.bytes(21), other.bytes(21));
-        assert_ne!(one.bytes(21), Random::new(8).bytes(21));
+        assert_ne!(one.bytes(21), SoakRandom::new(8).bytes(21));
         let seen: std::collections::BTreeSet<usize> = (0..200).map(|_| one.within(3, 5)).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [3, 4, 5]);
     }

@@ -1,11 +1,11 @@
 //! The acts that ask for parts of the large file.
 
-use super::client::{Response, find};
+use super::client::{SoakResponse, find};
 use super::site::BIG;
-use super::visit::{Done, Visit, check, get, wrong};
+use super::visit::{Done, SoakVisit, check, get, wrong};
 
 /// One range: from the front, open, from the back, or beyond the end.
-pub(super) fn one(visit: &mut Visit<'_>) -> Done {
+pub(super) fn one(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let all = &visit.site.big;
     for _ in 0..visit.random.within(1, 4) {
@@ -33,7 +33,7 @@ pub(super) fn one(visit: &mut Visit<'_>) -> Done {
 }
 
 /// Several ranges that do not touch each other, as `multipart/byteranges`.
-pub(super) fn several(visit: &mut Visit<'_>) -> Done {
+pub(super) fn several(visit: &mut SoakVisit<'_>) -> Done {
     let mut connection = visit.open()?;
     let all = &visit.site.big;
     let mut bounds = Vec::new();
@@ -50,7 +50,11 @@ pub(super) fn several(visit: &mut Visit<'_>) -> Done {
 }
 
 /// RFC 9110 section 14.6: each part has its Content-Range and exactly these bytes, in order.
-fn check_parts(response: &Response, bounds: &[(usize, usize)], all: &[u8]) -> Result<(), String> {
+fn check_parts(
+    response: &SoakResponse,
+    bounds: &[(usize, usize)],
+    all: &[u8],
+) -> Result<(), String> {
     let kind = response.field("Content-Type").unwrap_or_default();
     let boundary = kind.strip_prefix("multipart/byteranges; boundary=");
     let boundary = boundary.filter(|_| response.status == 206).ok_or("no multipart answer")?;

@@ -18,7 +18,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(10);
 const GONE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// See the module's text.
-pub(super) struct Server {
+pub(super) struct SoakServer {
     child: Mutex<Child>,
     pid: u32,
     pub(super) port: u16,
@@ -26,7 +26,7 @@ pub(super) struct Server {
     guard: Child,
 }
 
-impl Server {
+impl SoakServer {
     /// Starts `binary` over `home`/site with its logs in `home`/logs; returns when it listens.
     pub(super) fn start(binary: &Path, home: &Path) -> Result<Self, String> {
         let port = free_port()?;
@@ -114,7 +114,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for SoakServer {
     /// Nothing may be left running, not even after a fault.
     fn drop(&mut self) {
         if !procs::group(self.pid).is_empty() {

@@ -1,8 +1,8 @@
 //! What is served and what every answer has to be: the example site, a large file, and one that
 //! changes between several versions.
 
-use super::client::{Connection, Trouble};
-use super::random::Random;
+use super::client::{SoakConnection, Trouble};
+use super::random::SoakRandom;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,25 +27,29 @@ const MADE: &[(&str, u16)] = &[
 ];
 
 /// A path with its answer.
-pub(super) struct Page {
+pub(super) struct SoakPage {
     pub(super) path: String,
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
 }
 
 /// See the module's text.
-pub(super) struct Site {
+pub(super) struct SoakSite {
     pub(super) folder: PathBuf,
     /// Every file that does not change, and folders with an index.
-    pub(super) files: Vec<Page>,
-    pub(super) made: Vec<Page>,
+    pub(super) files: Vec<SoakPage>,
+    pub(super) made: Vec<SoakPage>,
     pub(super) big: Vec<u8>,
     pub(super) versions: Vec<Vec<u8>>,
 }
 
-impl Site {
+impl SoakSite {
     /// Copies the example site from `source` into `folder` and adds the two files.
-    pub(super) fn make(source: &Path, folder: PathBuf, random: &mut Random) -> io::Result<Self> {
+    pub(super) fn make(
+        source: &Path,
+        folder: PathBuf,
+        random: &mut SoakRandom,
+    ) -> io::Result<Self> {
         let mut files = Vec::new();
         copy(source, &folder, "", &mut files)?;
         fs::create_dir_all(folder.join("soak"))?;
@@ -73,7 +77,7 @@ impl Site {
             if response.0 != *status {
                 return Err(format!("{path} is answered with {} and not {status}", response.0));
             }
-            let page = Page { path: (*path).into(), status: *status, body: response.1 };
+            let page = SoakPage { path: (*path).into(), status: *status, body: response.1 };
             self.made.push(page);
         }
         Ok(())
@@ -81,7 +85,7 @@ impl Site {
 }
 
 fn get_once(port: u16, path: &str) -> Result<(u16, Vec<u8>), Trouble> {
-    let mut connection = Connection::open(port)?;
+    let mut connection = SoakConnection::open(port)?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     connection.send(request.as_bytes())?;
     let response = connection.read(false)?;
@@ -90,7 +94,7 @@ fn get_once(port: u16, path: &str) -> Result<(u16, Vec<u8>), Trouble> {
 }
 
 /// Copies a folder and lists its files as pages; `index.html` is the page of its folder too.
-fn copy(source: &Path, target: &Path, url: &str, pages: &mut Vec<Page>) -> io::Result<()> {
+fn copy(source: &Path, target: &Path, url: &str, pages: &mut Vec<SoakPage>) -> io::Result<()> {
     fs::create_dir_all(target)?;
     for entry in fs::read_dir(source)? {
         let entry = entry?;
@@ -103,9 +107,9 @@ fn copy(source: &Path, target: &Path, url: &str, pages: &mut Vec<Page>) -> io::R
         let body = fs::read(entry.path())?;
         fs::write(copied, &body)?;
         if name == "index.html" {
-            pages.push(Page { path: format!("{url}/"), status: 200, body: body.clone() });
+            pages.push(SoakPage { path: format!("{url}/"), status: 200, body: body.clone() });
         }
-        pages.push(Page { path, status: 200, body });
+        pages.push(SoakPage { path, status: 200, body });
     }
     // Whatever order the folder lists: a seed then repeats its requests.
     pages.sort_by(|a, b| a.path.cmp(&b.path));
@@ -123,7 +127,7 @@ mod tests {
         fs::create_dir_all(source.join("a")).unwrap();
         fs::write(source.join("a/index.html"), "A").unwrap();
         fs::write(source.join("b.css"), "B").unwrap();
-        let site = Site::make(&source, home.join("site"), &mut Random::new(1)).unwrap();
+        let site = SoakSite::make(&source, home.join("site"), &mut SoakRandom::new(1)).unwrap();
         let paths: Vec<&str> = site.files.iter().map(|page| page.path.as_str()).collect();
         site.replace(1).unwrap();
         let changed = fs::read(home.join("site/soak/changing.bin")).unwrap();

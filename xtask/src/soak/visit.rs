@@ -1,36 +1,36 @@
 //! What the acts of a soak share: a visitor of the site, and how answers are judged.
 
-use super::client::{Connection, Response, Trouble};
-use super::random::Random;
-use super::site::{Page, Site};
+use super::client::{SoakConnection, SoakResponse, Trouble};
+use super::random::SoakRandom;
+use super::site::{SoakPage, SoakSite};
 
 /// How an act ended.
 pub(super) type Done = Result<(), Trouble>;
 
 /// What an act works with.
-pub(super) struct Visit<'a> {
-    pub(super) site: &'a Site,
-    pub(super) random: &'a mut Random,
+pub(super) struct SoakVisit<'a> {
+    pub(super) site: &'a SoakSite,
+    pub(super) random: &'a mut SoakRandom,
     pub(super) port: u16,
     /// Answers that were complete and right.
     pub(super) answers: u64,
 }
 
-impl Visit<'_> {
-    pub(super) fn open(&self) -> Result<Connection, Trouble> {
-        Connection::open(self.port)
+impl SoakVisit<'_> {
+    pub(super) fn open(&self) -> Result<SoakConnection, Trouble> {
+        SoakConnection::open(self.port)
     }
 
-    pub(super) fn file(&mut self) -> &Page {
+    pub(super) fn file(&mut self) -> &SoakPage {
         self.random.pick(&self.site.files)
     }
 
     /// Sends one request and reads its answer.
     pub(super) fn ask(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut SoakConnection,
         request: &str,
-    ) -> Result<Response, Trouble> {
+    ) -> Result<SoakResponse, Trouble> {
         connection.send(request.as_bytes())?;
         let response = connection.read(request.starts_with("HEAD "))?;
         connection.expect_silence()?;
@@ -44,7 +44,7 @@ pub(super) fn get(path: &str, fields: &str) -> String {
 }
 
 /// The answer must be this, byte for byte.
-pub(super) fn check(request: &str, response: &Response, status: u16, body: &[u8]) -> Done {
+pub(super) fn check(request: &str, response: &SoakResponse, status: u16, body: &[u8]) -> Done {
     if response.status == status && response.body == body {
         return Ok(());
     }
@@ -56,7 +56,7 @@ pub(super) fn wrong(request: &str, what: &str) -> Trouble {
     Trouble::Wrong(format!("{}: {what}", line.chars().take(80).collect::<String>()))
 }
 
-pub(super) fn difference(response: &Response, status: u16, body: &[u8]) -> String {
+pub(super) fn difference(response: &SoakResponse, status: u16, body: &[u8]) -> String {
     if response.status != status {
         return format!("status {} and not {status}", response.status);
     }
@@ -71,11 +71,11 @@ pub(super) fn difference(response: &Response, status: u16, body: &[u8]) -> Strin
 pub(super) mod tests {
     use super::*;
 
-    /// Reads what `Response` has no constructor for: an answer as a server sends it.
-    pub(crate) fn response(head: &str, body: &str) -> Response {
+    /// Reads what `SoakResponse` has no constructor for: an answer as a server sends it.
+    pub(crate) fn response(head: &str, body: &str) -> SoakResponse {
         use std::io::Write;
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut client = Connection::open(listener.local_addr().unwrap().port()).unwrap();
+        let mut client = SoakConnection::open(listener.local_addr().unwrap().port()).unwrap();
         let text = format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         listener.accept().unwrap().0.write_all(text.as_bytes()).unwrap();
         client.read(false).unwrap()

@@ -1,7 +1,7 @@
 //! What this project does not write and clippy cannot refuse, each with what is done instead. Calls
 //! that it does not make are in `clippy.toml`.
 
-use super::file::{File, Finding};
+use super::file::{Finding, TextFile};
 use super::mask::is_word;
 
 /// One piece of text, where it is banned, and its replacement.
@@ -56,13 +56,13 @@ const fn ban(text: &'static str, within: &'static [&'static str], instead: &'sta
     Ban { text, within, in_tests: false, instead }
 }
 
-pub(crate) fn texts(file: &File) -> Vec<Finding> {
+pub(crate) fn texts(file: &TextFile) -> Vec<Finding> {
     let starts = |starts: &[&str]| starts.iter().any(|start| file.path.starts_with(start));
     let concerns = |ban: &&Ban| ban.within.is_empty() || starts(ban.within);
     BANS.iter().filter(concerns).flat_map(|ban| texts_of(ban, file)).collect()
 }
 
-fn texts_of(ban: &Ban, file: &File) -> Vec<Finding> {
+fn texts_of(ban: &Ban, file: &TextFile) -> Vec<Finding> {
     let mut only_for_tests = false;
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(file.mask.code.lines()) {

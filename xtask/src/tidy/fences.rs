@@ -1,7 +1,7 @@
 //! Names that may stand only in certain places: the invariants of the architecture that the
 //! compiler alone would not keep.
 
-use super::file::{File, Finding};
+use super::file::{Finding, TextFile};
 use super::mask::{self, Mask};
 
 /// A word, and where it belongs.
@@ -131,14 +131,14 @@ fn starts_with_any(path: &str, starts: &[&str]) -> bool {
 }
 
 /// Finds words outside their fence.
-pub(crate) fn words(file: &File) -> Vec<Finding> {
+pub(crate) fn words(file: &TextFile) -> Vec<Finding> {
     let concerns = |fence: &&Fence| {
         starts_with_any(&file.path, fence.within) && !starts_with_any(&file.path, fence.home)
     };
     FENCES.iter().filter(concerns).flat_map(|fence| outside(fence, file)).collect()
 }
 
-fn outside(fence: &Fence, file: &File) -> Vec<Finding> {
+fn outside(fence: &Fence, file: &TextFile) -> Vec<Finding> {
     let Mask { code, uncommented } = &file.mask;
     let mut findings = Vec::new();
     for (number, (code, uncommented)) in (1..).zip(code.lines().zip(uncommented.lines())) {

@@ -1,25 +1,25 @@
-//! What a check is given, a [`File`], and what it returns, [`Finding`]s.
+//! What a check is given, a [`TextFile`], and what it returns, [`Finding`]s.
 
 use super::mask::Mask;
-use super::tree::Tree;
+use super::tree::ProjectTree;
 use std::fmt;
 use std::rc::Rc;
 
 /// One text file of the project.
-pub(crate) struct File {
+pub(crate) struct TextFile {
     /// From the project's folder, with `/` between the parts.
     pub(crate) path: String,
     pub(crate) text: String,
     /// The same text with comments, or comments and strings, blanked. Empty unless it is Rust.
     pub(crate) mask: Mask,
     /// All files of the project, for links.
-    pub(crate) tree: Rc<Tree>,
+    pub(crate) tree: Rc<ProjectTree>,
     /// Line number, from 1, at which the tests at the end of a Rust file begin.
     tests_from: usize,
 }
 
-impl File {
-    pub(crate) fn new(path: &str, text: String, tree: &Rc<Tree>) -> Self {
+impl TextFile {
+    pub(crate) fn new(path: &str, text: String, tree: &Rc<ProjectTree>) -> Self {
         let mask = if path.ends_with(".rs") { Mask::of(&text) } else { Mask::default() };
         let tests_from = if is_test_path(path) { 0 } else { tests_from(&mask.code) };
         Self { path: path.to_owned(), text, mask, tree: Rc::clone(tree), tests_from }
@@ -79,9 +79,10 @@ impl fmt::Display for Finding {
 
 /// For the tests of all checks: runs one on a file made up for the purpose.
 #[cfg(test)]
-pub(crate) fn check(run: fn(&File) -> Vec<Finding>, path: &str, text: &str) -> Vec<String> {
-    let tree = Rc::new(Tree::of(&["README.md", "docs/guide.md", "examples/site/a.html", path]));
-    run(&File::new(path, text.to_owned(), &tree)).iter().map(Finding::to_string).collect()
+pub(crate) fn check(run: fn(&TextFile) -> Vec<Finding>, path: &str, text: &str) -> Vec<String> {
+    let tree =
+        Rc::new(ProjectTree::of(&["README.md", "docs/guide.md", "examples/site/a.html", path]));
+    run(&TextFile::new(path, text.to_owned(), &tree)).iter().map(Finding::to_string).collect()
 }
 
 #[cfg(test)]
@@ -90,10 +91,10 @@ mod tests {
 
     #[test]
     fn tests_begin_at_their_module_or_fill_the_file() {
-        let tree = Rc::new(Tree::of(&[]));
+        let tree = Rc::new(ProjectTree::of(&[]));
         let text = "fn a() {}\n#[cfg(test)]\nuse b;\n#[cfg(test)]\nmod tests {\n}\n".to_owned();
         let first_test_line = |path| {
-            let file = File::new(path, text.clone(), &tree);
+            let file = TextFile::new(path, text.clone(), &tree);
             (1..9).find(|&line| file.is_test(line))
         };
         assert_eq!(first_test_line("crates/http1/src/lib.rs"), Some(4));

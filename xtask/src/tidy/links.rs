@@ -1,6 +1,6 @@
 //! Checks of documents: one title each, and no link that leads nowhere.
 
-use super::file::{File, Finding, line_at};
+use super::file::{Finding, TextFile, line_at};
 
 pub(crate) fn is_markdown(path: &str) -> bool {
     path.ends_with(".md")
@@ -10,7 +10,7 @@ pub(crate) fn is_site_page(path: &str) -> bool {
     path.starts_with("examples/site/") && path.ends_with(".html")
 }
 
-pub(crate) fn one_title(file: &File) -> Vec<Finding> {
+pub(crate) fn one_title(file: &TextFile) -> Vec<Finding> {
     let prose = without_code(&file.text);
     let titles = (1..).zip(prose.lines()).filter(|(_, line)| line.starts_with("# "));
     let lines: Vec<usize> = titles.map(|(number, _)| number).collect();
@@ -25,7 +25,7 @@ pub(crate) fn one_title(file: &File) -> Vec<Finding> {
 }
 
 /// Checks `[text](target)` where the target is a path.
-pub(crate) fn markdown(file: &File) -> Vec<Finding> {
+pub(crate) fn markdown(file: &TextFile) -> Vec<Finding> {
     let prose = without_code(&file.text);
     let targets = prose.match_indices("](").filter_map(|(at, start)| {
         let rest = &prose[at + start.len()..];
@@ -36,7 +36,7 @@ pub(crate) fn markdown(file: &File) -> Vec<Finding> {
 }
 
 /// Checks `href` and `src`, and that a page needs nothing from other servers to be shown.
-pub(crate) fn html(file: &File) -> Vec<Finding> {
+pub(crate) fn html(file: &TextFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     for tag in file.text.split('<').skip(1) {
         let at = tag.as_ptr().addr() - file.text.as_ptr().addr();
@@ -62,7 +62,7 @@ fn is_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("//")
 }
 
-fn dead_link(file: &File, line: usize, target: &str) -> Option<Finding> {
+fn dead_link(file: &TextFile, line: usize, target: &str) -> Option<Finding> {
     let path = target.split(['#', '?']).next().unwrap_or_default();
     if is_elsewhere(target) || path.is_empty() || path.starts_with("mailto:") {
         return None;

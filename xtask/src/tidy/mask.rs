@@ -12,7 +12,7 @@ pub(crate) struct Mask {
 
 /// What a run of characters is.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum RunKind {
     Code,
     Comment,
     Literal,
@@ -27,8 +27,8 @@ impl Mask {
             let (kind, length) = next_run(&chars, at);
             for &c in &chars[at..at + length] {
                 let blank = if c == '\n' { '\n' } else { ' ' };
-                mask.code.push(if kind == Kind::Code { c } else { blank });
-                mask.uncommented.push(if kind == Kind::Comment { blank } else { c });
+                mask.code.push(if kind == RunKind::Code { c } else { blank });
+                mask.uncommented.push(if kind == RunKind::Comment { blank } else { c });
             }
             at += length;
         }
@@ -37,21 +37,21 @@ impl Mask {
 }
 
 /// What begins here, and how many characters belong to it.
-fn next_run(chars: &[char], at: usize) -> (Kind, usize) {
+fn next_run(chars: &[char], at: usize) -> (RunKind, usize) {
     let rest = &chars[at..];
     let after_word = at > 0 && is_word(chars[at - 1]);
     match rest {
-        ['/', '/', ..] => (Kind::Comment, find(rest, |c| c == '\n')),
-        ['/', '*', ..] => (Kind::Comment, block_comment(rest)),
-        ['"', ..] => (Kind::Literal, string(rest)),
+        ['/', '/', ..] => (RunKind::Comment, find(rest, |c| c == '\n')),
+        ['/', '*', ..] => (RunKind::Comment, block_comment(rest)),
+        ['"', ..] => (RunKind::Literal, string(rest)),
         ['r', '"' | '#', ..] if !after_word => raw_string(rest, 1),
         ['b' | 'c', 'r', '"' | '#', ..] if !after_word => raw_string(rest, 2),
         ['\'', '\\', ..] => {
-            (Kind::Literal, 3 + find(&rest[3.min(rest.len())..], |c| c == '\'') + 1)
+            (RunKind::Literal, 3 + find(&rest[3.min(rest.len())..], |c| c == '\'') + 1)
         }
-        ['\'', _, '\'', ..] => (Kind::Literal, 3),
+        ['\'', _, '\'', ..] => (RunKind::Literal, 3),
         // Anything else, a lifetime's quote too, is code.
-        _ => (Kind::Code, 1),
+        _ => (RunKind::Code, 1),
     }
     .clamp_to(rest.len())
 }
@@ -61,7 +61,7 @@ trait ClampTo {
     fn clamp_to(self, most: usize) -> Self;
 }
 
-impl ClampTo for (Kind, usize) {
+impl ClampTo for (RunKind, usize) {
     fn clamp_to(self, most: usize) -> Self {
         (self.0, self.1.min(most))
     }
@@ -96,16 +96,16 @@ fn string(chars: &[char]) -> usize {
 }
 
 /// `r"..."` and `r#"..."#`; but `r#name` is a name.
-fn raw_string(chars: &[char], prefix: usize) -> (Kind, usize) {
+fn raw_string(chars: &[char], prefix: usize) -> (RunKind, usize) {
     let hashes = find(&chars[prefix..], |c| c != '#');
     let quote = prefix + hashes;
     if chars.get(quote) != Some(&'"') {
-        return (Kind::Code, prefix);
+        return (RunKind::Code, prefix);
     }
     let is_end = |window: &[char]| window[0] == '"' && window[1..].iter().all(|&c| c == '#');
     let body = &chars[quote + 1..];
     let end = body.windows(hashes + 1).position(is_end);
-    (Kind::Literal, end.map_or(chars.len(), |end| quote + 1 + end + hashes + 1))
+    (RunKind::Literal, end.map_or(chars.len(), |end| quote + 1 + end + hashes + 1))
 }
 
 /// Whether a character can stand in a Rust name.

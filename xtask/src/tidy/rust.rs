@@ -1,6 +1,6 @@
 //! Checks of the form of Rust files: how long, how documented, how safe.
 
-use super::file::{File, Finding, line_at};
+use super::file::{Finding, TextFile, line_at};
 use super::mask::words;
 
 /// Lines that a reader holds in the head.
@@ -22,21 +22,21 @@ pub(crate) fn is_pure_root(path: &str) -> bool {
     PURE.iter().any(|name| path == format!("crates/{name}/src/lib.rs"))
 }
 
-pub(crate) fn tabs(file: &File) -> Vec<Finding> {
+pub(crate) fn tabs(file: &TextFile) -> Vec<Finding> {
     file.lines()
         .filter(|(_, line)| line.contains('\t'))
         .map(|(number, _)| file.finding(number, "a tab; indent with spaces, write \\t in strings"))
         .collect()
 }
 
-pub(crate) fn file_doc(file: &File) -> Vec<Finding> {
+pub(crate) fn file_doc(file: &TextFile) -> Vec<Finding> {
     if file.text.starts_with("//! ") {
         return Vec::new();
     }
     vec![file.finding(1, "no `//!` first; say what lives here and what must not")]
 }
 
-pub(crate) fn file_length(file: &File) -> Vec<Finding> {
+pub(crate) fn file_length(file: &TextFile) -> Vec<Finding> {
     let count = file.lines().count();
     let is_table = || file.lines().any(|(_, line)| line.trim() == TABLE);
     if count <= MOST_FILE_LINES || is_table() {
@@ -46,7 +46,7 @@ pub(crate) fn file_length(file: &File) -> Vec<Finding> {
     vec![file.finding(count, what)]
 }
 
-pub(crate) fn function_length(file: &File) -> Vec<Finding> {
+pub(crate) fn function_length(file: &TextFile) -> Vec<Finding> {
     let code = &file.mask.code;
     let mut findings = Vec::new();
     for (start, _) in words(code).filter(|(_, word)| *word == "fn") {
@@ -85,7 +85,7 @@ fn function(code: &str) -> Option<(&str, usize)> {
     None
 }
 
-pub(crate) fn safety_comments(file: &File) -> Vec<Finding> {
+pub(crate) fn safety_comments(file: &TextFile) -> Vec<Finding> {
     let code = &file.mask.code;
     let lines: Vec<&str> = file.text.lines().collect();
     words(code)
@@ -113,7 +113,7 @@ fn has_safety_comment(lines: &[&str], line: usize) -> bool {
     says_why(lines[line - 1]) || above.take_while(is_part).any(|text| says_why(text))
 }
 
-pub(crate) fn pure_crates(file: &File) -> Vec<Finding> {
+pub(crate) fn pure_crates(file: &TextFile) -> Vec<Finding> {
     let has = |mark: &str| file.mask.code.lines().any(|line| line.trim() == mark);
     PURE_MARKS
         .iter()

@@ -1,6 +1,6 @@
 //! Checks of any text: how wide, how clean, how finished.
 
-use super::file::{File, Finding};
+use super::file::{Finding, TextFile};
 use super::mask::words;
 
 /// Columns that fit twice beside each other on a wide screen, and once on a narrow one.
@@ -35,7 +35,7 @@ pub(crate) fn is_document(path: &str) -> bool {
     path.ends_with(".md") && !GENERATED.iter().any(|start| path.starts_with(start))
 }
 
-pub(crate) fn line_width(file: &File) -> Vec<Finding> {
+pub(crate) fn line_width(file: &TextFile) -> Vec<Finding> {
     let lines = file.lines().filter(|(_, line)| !is_table_row(line));
     lines.filter_map(|(number, line)| too_wide(file, number, line)).collect()
 }
@@ -46,7 +46,7 @@ fn is_table_row(line: &str) -> bool {
 }
 
 /// The same for the prose of a document: tables, code and what `make bench` writes cannot wrap.
-pub(crate) fn prose_width(file: &File) -> Vec<Finding> {
+pub(crate) fn prose_width(file: &TextFile) -> Vec<Finding> {
     let (mut is_code, mut is_written_by_bench) = (false, false);
     let mut findings = Vec::new();
     for (number, line) in file.lines() {
@@ -61,13 +61,13 @@ pub(crate) fn prose_width(file: &File) -> Vec<Finding> {
     findings
 }
 
-fn too_wide(file: &File, number: usize, line: &str) -> Option<Finding> {
+fn too_wide(file: &TextFile, number: usize, line: &str) -> Option<Finding> {
     let columns = line.chars().count();
     let what = || format!("{columns} columns; break the line at {MOST_COLUMNS}");
     (columns > MOST_COLUMNS).then(|| file.finding(number, what()))
 }
 
-pub(crate) fn trailing_space(file: &File) -> Vec<Finding> {
+pub(crate) fn trailing_space(file: &TextFile) -> Vec<Finding> {
     // Not `lines`, which hides a carriage return.
     (1..)
         .zip(file.text.split('\n'))
@@ -76,7 +76,7 @@ pub(crate) fn trailing_space(file: &File) -> Vec<Finding> {
         .collect()
 }
 
-pub(crate) fn unfinished(file: &File) -> Vec<Finding> {
+pub(crate) fn unfinished(file: &TextFile) -> Vec<Finding> {
     // Written in halves, so that this file does not find itself.
     let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
     file.lines()
@@ -89,7 +89,7 @@ pub(crate) fn unfinished(file: &File) -> Vec<Finding> {
 }
 
 /// Paths of the machine on which the project is made mean nothing anywhere else.
-pub(crate) fn workplace(file: &File) -> Vec<Finding> {
+pub(crate) fn workplace(file: &TextFile) -> Vec<Finding> {
     let place = concat!("/wo", "rk/");
     let is_path = |line: &str| {
         line.match_indices(place).any(|(at, _)| {

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::process::Command;
 
 /// The project's files, as paths from its folder.
-pub(crate) struct Tree {
+pub(crate) struct ProjectTree {
     paths: BTreeSet<String>,
 }
 
 /// Folders that a walk leaves out: what cargo and git make.
 const NOT_OURS: &[&str] = &["target", ".git"];
 
-impl Tree {
+impl ProjectTree {
     #[cfg(test)]
     pub(crate) fn of(paths: &[&str]) -> Self {
         Self { paths: paths.iter().map(|path| (*path).to_owned()).collect() }
@@ -35,7 +35,7 @@ impl Tree {
 }
 
 /// Asks git; where there is no git, or not this project's, walks.
-pub(crate) fn list(root: &Path) -> io::Result<Tree> {
+pub(crate) fn list(root: &Path) -> io::Result<ProjectTree> {
     let mut paths = from_git(root).unwrap_or_default();
     if !paths.contains("Cargo.toml") {
         paths.clear();
@@ -43,7 +43,7 @@ pub(crate) fn list(root: &Path) -> io::Result<Tree> {
     }
     // A file may be deleted and not yet committed.
     paths.retain(|path| root.join(path).is_file());
-    Ok(Tree { paths })
+    Ok(ProjectTree { paths })
 }
 
 fn from_git(root: &Path) -> Option<BTreeSet<String>> {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn folders_are_held_as_well_as_files() {
-        let tree = Tree::of(&["a/b/c.md", "a-z/d"]);
+        let tree = ProjectTree::of(&["a/b/c.md", "a-z/d"]);
         for path in ["a/b/c.md", "a/b", "a/", "a-z", ""] {
             assert!(tree.holds(path), "{path}");
         }

@@ -8,13 +8,13 @@ use super::{Expander, ModuleName};
 use crate::ast::{Line, Node};
 use crate::diagnostic::Error;
 use crate::known_modules;
-use crate::lexer::Words;
+use crate::lexer::LineWords;
 
 /// Whether the body of a section is to be read.
-pub(crate) type Test = fn(&mut Expander<'_>, &Line) -> Result<bool, Error>;
+pub(crate) type SectionTest = fn(&mut Expander<'_>, &Line) -> Result<bool, Error>;
 
 /// Every conditional section.
-const TESTS: &[(&str, Test)] = &[
+const TESTS: &[(&str, SectionTest)] = &[
     ("<IfDefine", if_define),
     ("<IfDirective", if_directive),
     ("<IfFile", if_file),
@@ -24,7 +24,7 @@ const TESTS: &[(&str, Test)] = &[
 ];
 
 /// The test of a section, if it is a condition.
-pub(crate) fn of(name: &str) -> Option<Test> {
+pub(crate) fn of(name: &str) -> Option<SectionTest> {
     TESTS.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| row.1)
 }
 
@@ -40,7 +40,7 @@ fn negatable<'a>(line: &'a Line, name: &str) -> Result<(String, bool), Error> {
         Some(rest) => (rest, true),
         None => (raw, false),
     };
-    let word = Words::new(raw).next().map(|word| word.text).filter(|word| !word.is_empty());
+    let word = LineWords::new(raw).next().map(|word| word.text).filter(|word| !word.is_empty());
     Ok((word.ok_or_else(missing)?, negated))
 }
 
@@ -117,7 +117,7 @@ fn if_section(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
 /// end is a part of the last word or a word of its own, as in httpd (mod_version.c,
 /// start_ifversion).
 fn operator_and_version(line: &Line) -> Result<(String, String), Error> {
-    let mut words = Words::new(if line.args().is_empty() { ">" } else { line.args() });
+    let mut words = LineWords::new(if line.args().is_empty() { ">" } else { line.args() });
     let mut next = || words.next().map(|word| word.text);
     let (first, second, third) = (next(), next(), next());
     let first = first.filter(|word| !word.is_empty() && words.next().is_none()).ok_or(

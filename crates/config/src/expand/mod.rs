@@ -14,16 +14,16 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::ast::{Line, Node, Position, Section, is_macro};
-use crate::diagnostic::{Diagnostic, Error, Severity, Stage, diagnose};
+use crate::ast::{Line, Node, Position, SectionNode, is_macro};
+use crate::diagnostic::{Diagnostic, Error, ReadingStage, Severity, diagnose};
 use crate::excerpt::Excerpt;
 use crate::guards::Guard;
 use crate::lexer::LINE_BYTES_MAX;
 use crate::macros::Macros;
 use crate::owners;
-use crate::parse::{DEPTH_MAX, Tree, split};
+use crate::parse::{ConfigTree, DEPTH_MAX, split};
 pub use on_read::{ReadTime, read_time_directives, read_time_syntax};
-pub use start::{Expanded, Included, ModuleName, Permits, Start, World};
+pub use start::{Expanded, Included, ModuleName, Permits, StartFacts, World};
 
 /// Includes nested deeper than this are a loop (AP_MAX_INCLUDE_DEPTH of httpd as Debian has it).
 pub const INCLUDE_DEPTH_MAX: usize = 128;
@@ -43,7 +43,7 @@ const ERRORS_MAX: usize = 1000;
 /// What is said about an MPM before the last `LoadModule` of one may hold for another than the one
 /// that runs. Who finds several in `mpms`, or an unexpected one, expands again with it in `mpm`;
 /// with none of them that is needed only if something `asks_for_mpm`.
-pub fn expand(trees: Vec<Tree>, start: &Start<'_>, world: &mut dyn World) -> Expanded {
+pub fn expand(trees: Vec<ConfigTree>, start: &StartFacts<'_>, world: &mut dyn World) -> Expanded {
     let is_static = |module: &&ModuleName| module.is_static;
     let loaded = start.modules.iter().filter(is_static).map(|module| module.symbol).collect();
     let mut expander = Expander {
@@ -74,7 +74,7 @@ pub fn expand(trees: Vec<Tree>, start: &Start<'_>, world: &mut dyn World) -> Exp
 }
 
 pub(crate) struct Expander<'a> {
-    pub(crate) start: &'a Start<'a>,
+    pub(crate) start: &'a StartFacts<'a>,
     pub(crate) world: &'a mut dyn World,
     pub(crate) macros: Macros,
     /// Modules that a `LoadModule` has named.
@@ -96,10 +96,10 @@ pub(crate) struct Expander<'a> {
 }
 
 /// What a line that acts while reading brings into the tree.
-pub(crate) type Outcome = Result<Vec<Node>, Error>;
+pub(crate) type ExpandResult = Result<Vec<Node>, Error>;
 
 /// What variables make of a line.
-enum Change {
+enum LineChange {
     /// It has none.
     None,
     /// Another line.
@@ -110,7 +110,7 @@ enum Change {
 
 impl Expander<'_> {
     /// Expand a file, a macro or the command line.
-    pub(crate) fn tree(&mut self, tree: Tree) -> Vec<Node> {
+    pub(crate) fn tree(&mut self, tree: ConfigTree) -> Vec<Node> {
         let around = core::mem::replace(&mut self.parsed, tree.diagnostics.into());
         let mut expanded = Vec::with_capacity(tree.nodes.len());
         self.nodes(tree.nodes, &mut expanded);
@@ -133,12 +133,12 @@ impl Expander<'_> {
     fn node(&mut self, node: Node, out: &mut Vec<Node>) {
         let (line, body) = match node {
             Node::Directive(line) => (line, None),
-            Node::Section(Section { line, body }) => (line, Some(body)),
+            Node::Section(SectionNode { line, body }) => (line, Some(body)),
         };
         let changed = match self.changed(&line) {
-            Ok(Change::None) => None,
-            Ok(Change::Line(changed)) => Some(changed),
-            Ok(Change::Empty) => return,
+            Ok(LineChange::None) => None,
+            Ok(LineChange::Line(changed)) => Some(changed),
+            Ok(LineChange::Empty) => return,
             Err(error) => return self.complain(&line, error),
         };
         let expanded = changed.as_ref().unwrap_or(&line);
@@ -146,13 +146,13 @@ impl Expander<'_> {
             // Without mod_macro nobody knows it, nor what stands in it.
             Some(_) if is_macro(expanded.name()) && !self.knows(expanded.name()) => {
                 let line = changed.unwrap_or(line);
-                return out.push(Node::Section(Section { line, body: Vec::new() }));
+                return out.push(Node::Section(SectionNode { line, body: Vec::new() }));
             }
             Some(body) => match self.section(expanded, body, out) {
                 Ok(None) => Ok(()),
                 Ok(Some(body)) => {
                     let line = changed.unwrap_or(line);
-                    return out.push(Node::Section(Section { line, body }));
+                    return out.push(Node::Section(SectionNode { line, body }));
                 }
                 Err(error) => Err(error),
             },
@@ -254,10 +254,10 @@ impl Expander<'_> {
 
     /// Replace `${NAME}` in the whole line, before it is split into words: a value may hold
     /// several words, and even the name of the directive (ap_resolve_env of server/core.c).
-    fn changed(&mut self, line: &Line) -> Result<Change, Error> {
+    fn changed(&mut self, line: &Line) -> Result<LineChange, Error> {
         self.spend(cost_bytes(line))?;
         if !line.text.may_have_variables() {
-            return Ok(Change::None);
+            return Ok(LineChange::None);
         }
         let (mut text, mut rest) = (String::new(), line.text.as_str());
         while let Some((before, from)) = split_at_find(rest, "${") {
@@ -281,12 +281,12 @@ impl Expander<'_> {
             rest = after;
         }
         if text.is_empty() {
-            return Ok(Change::None);
+            return Ok(LineChange::None);
         }
         text.push_str(rest);
         self.spend(text.len())?;
         let text = Excerpt::apart(line.file().clone(), text);
-        Ok(split(text, line.line, line.first_line).map_or(Change::Empty, Change::Line))
+        Ok(split(text, line.line, line.first_line).map_or(LineChange::Empty, LineChange::Line))
     }
 
     /// Whether a module is there by now. Of the MPMs that is the one that runs, which without
@@ -345,7 +345,7 @@ impl Expander<'_> {
 
     pub(crate) fn complain(&mut self, line: &Line, error: Error) {
         self.tell(Diagnostic {
-            stage: Stage::Tree,
+            stage: ReadingStage::Tree,
             ..diagnose(line, Severity::Error, None, error)
         });
     }
@@ -354,7 +354,7 @@ impl Expander<'_> {
     pub(crate) fn complain_of_loss(&mut self, guard: &Guard<'_>, error: Error) {
         let host = guard.host.map(|line| line.args().into());
         let error = diagnose(guard.line, Severity::Error, None, error);
-        self.tell(Diagnostic { stage: Stage::Tree, host, ..error });
+        self.tell(Diagnostic { stage: ReadingStage::Tree, host, ..error });
     }
 
     pub(crate) fn warn(&mut self, line: &Line, id: Option<&'static str>, text: impl Into<Error>) {
@@ -389,7 +389,7 @@ impl Expander<'_> {
     }
 }
 
-/// What a line counts for [`Start::bytes_max`].
+/// What a line counts for [`StartFacts::bytes_max`].
 fn cost_bytes(line: &Line) -> usize {
     LINE_COST_BYTES + line.text.len()
 }

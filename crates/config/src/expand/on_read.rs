@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
+use super::{ExpandResult, Expander, INCLUDE_DEPTH_MAX, Included};
 use crate::apply;
 use crate::ast::{Line, Node};
 use crate::diagnostic::Error;
@@ -17,7 +17,7 @@ use crate::scope::Scope;
 use crate::{known, known_modules, owners, suggest};
 
 /// A directive: its help text ends the error about a wrong number of arguments.
-pub(crate) struct Row {
+pub(crate) struct DirectiveRow {
     name: &'static str,
     /// The source file of the module that has it in httpd.
     file: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Row {
     run: Run,
 }
 
-type Run = fn(&mut Expander<'_>, &Line, &[String]) -> Outcome;
+type Run = fn(&mut Expander<'_>, &Line, &[String]) -> ExpandResult;
 
 const fn row(
     name: &'static str,
@@ -34,8 +34,8 @@ const fn row(
     args: Args<()>,
     run: Run,
     help: &'static str,
-) -> Row {
-    Row { name, file, args, help, run }
+) -> DirectiveRow {
+    DirectiveRow { name, file, args, help, run }
 }
 
 /// Rows that may also stand in a `.htaccess` file; no other may, whatever it would do.
@@ -110,9 +110,9 @@ pub fn read_time_syntax(name: &str) -> Option<String> {
     find(name).map(|row| row.args.syntax(row.name))
 }
 
-impl Row {
+impl DirectiveRow {
     /// Check the arguments of a line and do what it says.
-    pub(crate) fn run(&self, expander: &mut Expander<'_>, line: &Line) -> Outcome {
+    pub(crate) fn run(&self, expander: &mut Expander<'_>, line: &Line) -> ExpandResult {
         if is_passed_over(expander, self.name)? {
             return Ok(Vec::new());
         }
@@ -136,12 +136,12 @@ pub(crate) fn is_passed_over(expander: &Expander<'_>, name: &str) -> Result<bool
 }
 
 /// The row of a directive that acts on reading.
-pub(crate) fn find(name: &str) -> Option<&'static Row> {
+pub(crate) fn find(name: &str) -> Option<&'static DirectiveRow> {
     ROWS.iter().find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
 #[rustfmt::skip]
-static ROWS: &[Row] = &[
+static ROWS: &[DirectiveRow] = &[
     row("Define", "core.c", Args::OneOrTwo, define, "Define a variable, optionally to a value.  Same as passing -D to the command line."),
     row("UnDefine", "core.c", Args::One, undefine, "Undefine the existence of a variable. Undo a Define."),
     row("Include", "core.c", Args::One, include, "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one file"),
@@ -162,20 +162,20 @@ fn variable_name(args: &[String]) -> Result<&String, Error> {
     if args[0].contains(':') { Err(Error::argument(0, colon)) } else { Ok(&args[0]) }
 }
 
-fn define(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcome {
+fn define(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> ExpandResult {
     let name = variable_name(args)?;
     expander.out.defines.retain(|row| row.0 != *name);
     expander.out.defines.push((name.clone(), args.get(1).cloned()));
     Ok(Vec::new())
 }
 
-fn undefine(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcome {
+fn undefine(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> ExpandResult {
     let name = variable_name(args)?;
     expander.out.defines.retain(|row| row.0 != *name);
     Ok(Vec::new())
 }
 
-fn server_root(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcome {
+fn server_root(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> ExpandResult {
     // httpd takes a relative one from where it was started, which only its first value can be.
     let path = expander.absolute(&args[0]);
     if !expander.world.is_folder(&path) {
@@ -185,7 +185,7 @@ fn server_root(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcom
     Ok(Vec::new())
 }
 
-fn default_runtime_dir(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcome {
+fn default_runtime_dir(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> ExpandResult {
     let path = expander.absolute(&args[0]);
     if !expander.world.is_folder(&path) {
         let text =
@@ -197,7 +197,7 @@ fn default_runtime_dir(expander: &mut Expander<'_>, _: &Line, args: &[String]) -
 }
 
 /// Built-in modules stand for httpd's files of the same name, which need not be there.
-fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {
+fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> ExpandResult {
     let (symbol, path) = (&args[0], &args[1]);
     let module = expander.start.modules.iter().find(|row| row.symbol == *symbol);
     let missing = known_modules::MODULES.iter().find(|row| row.0 == symbol);
@@ -237,7 +237,7 @@ fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Out
 }
 
 /// Code of others does not run in this process: a file that is there is left alone.
-fn load_file(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {
+fn load_file(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> ExpandResult {
     for (nth, path) in args.iter().enumerate() {
         let file = expander.absolute(path);
         if let Some(text) = cannot_load(expander, path, &file) {
@@ -327,15 +327,20 @@ fn how_to_disable(line: &Line) -> String {
     }
 }
 
-fn include(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {
+fn include(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> ExpandResult {
     include_files(expander, line, &args[0], false)
 }
 
-fn include_optional(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {
+fn include_optional(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> ExpandResult {
     include_files(expander, line, &args[0], true)
 }
 
-fn include_files(expander: &mut Expander<'_>, line: &Line, path: &str, optional: bool) -> Outcome {
+fn include_files(
+    expander: &mut Expander<'_>,
+    line: &Line,
+    path: &str,
+    optional: bool,
+) -> ExpandResult {
     // Macros count, too: each is a level of the reader's stack.
     if expander.included_by.len() + expander.using.len() >= INCLUDE_DEPTH_MAX {
         return Err(expander.last(format!(
@@ -359,7 +364,7 @@ fn include_files(expander: &mut Expander<'_>, line: &Line, path: &str, optional:
     Ok(nodes)
 }
 
-fn use_macro(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {
+fn use_macro(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> ExpandResult {
     if expander.macros.is_empty() {
         return Err("no macro defined before Use".into());
     }
@@ -403,18 +408,18 @@ pub(crate) fn define_macro(
 }
 
 /// As in httpd without a look at the arguments: `Off` ignores them, too.
-fn ignore_empty(expander: &mut Expander<'_>, _: &Line, _: &[String]) -> Outcome {
+fn ignore_empty(expander: &mut Expander<'_>, _: &Line, _: &[String]) -> ExpandResult {
     expander.macros.ignores_empty = true;
     Ok(Vec::new())
 }
 
 /// The same for sections that a macro opens or closes for others.
-fn ignore_bad_nesting(expander: &mut Expander<'_>, _: &Line, _: &[String]) -> Outcome {
+fn ignore_bad_nesting(expander: &mut Expander<'_>, _: &Line, _: &[String]) -> ExpandResult {
     expander.macros.ignores_bad_nesting = true;
     Ok(Vec::new())
 }
 
-fn undef_macro(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcome {
+fn undef_macro(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> ExpandResult {
     if expander.macros.is_empty() {
         return Err("no macro defined before UndefMacro".into());
     }

@@ -44,7 +44,7 @@ pub struct ModuleName {
 }
 
 /// What is known before the first line is read.
-pub struct Start<'a> {
+pub struct StartFacts<'a> {
     /// `-D` names, and variables with a value.
     pub defines: Vec<(String, Option<String>)>,
     /// Every module that there is.

@@ -2,9 +2,10 @@
 //! place, with httpd's names and help texts, so that messages can be compared with httpd's.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use config::args::{self, Change, Unit};
+use config::args::{self, OptionChange, TimeUnit};
 use config::{
-    Args, Build, Call, Directive, Error, Index, Module, Position, Scope, SectionArgs, known,
+    Args, Build, Call, Directive, DirectiveIndex, Error, ModuleDirectives, Position, Scope,
+    SectionArgs, known,
 };
 
 /// Remembers what was applied, and where.
@@ -35,8 +36,8 @@ impl Build for Toy {
     }
 }
 
-pub(crate) fn index() -> Index<Toy> {
-    Index::new(&[&TOY], known::NAMES)
+pub(crate) fn index() -> DirectiveIndex<Toy> {
+    DirectiveIndex::new(&[&TOY], known::NAMES)
 }
 
 fn words(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
@@ -52,7 +53,7 @@ fn flag(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
 }
 
 fn duration(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
-    toy.remember(call, args::duration(call, 0, Unit::Second)?)
+    toy.remember(call, args::duration(call, 0, TimeUnit::Second)?)
 }
 
 fn number(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
@@ -76,7 +77,7 @@ fn keyword(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
 
 fn options(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
     const WORDS: &[(&str, i32)] = &[("None", 0), ("Indexes", 1), ("FollowSymLinks", 2)];
-    let changes: Vec<(Change, i32)> = args::changes(call, WORDS)?;
+    let changes: Vec<(OptionChange, i32)> = args::changes(call, WORDS)?;
     toy.remember(call, changes)
 }
 
@@ -143,7 +144,7 @@ const fn row(
 
 const SOME: SectionArgs = SectionArgs::Some;
 
-pub(crate) static TOY: Module<Toy> = Module {
+pub(crate) static TOY: ModuleDirectives<Toy> = ModuleDirectives {
     name: "toy_module",
     file: "toy.c",
     directives: &[

@@ -7,7 +7,8 @@ mod macros;
 use std::collections::BTreeMap;
 
 use config::{
-    Expanded, GuardRow, Guards, Included, ModuleName, Start, World, ast, diagnostic, expand, parse,
+    Expanded, GuardRow, Guards, Included, ModuleName, StartFacts, World, ast, diagnostic, expand,
+    parse,
 };
 
 const MODULES: &[ModuleName] = &[
@@ -76,7 +77,7 @@ fn expanded_for(files: &[(&str, &str)], is_modular: bool, mpm: Option<&'static s
     for (name, text) in files {
         world.0.insert((*name).into(), (*text).into());
     }
-    let start = Start {
+    let start = StartFacts {
         defines: vec![("BARE".into(), None), ("SET".into(), Some("one two".into()))],
         modules: MODULES,
         is_modular,

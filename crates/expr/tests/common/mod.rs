@@ -2,8 +2,8 @@
 
 use expr::facts::FILE_MAX_BYTES;
 use expr::{
-    EvalError, Expr, Facts, FileError, FileKind, FileStatus, LocalTime, Matches, Mode, StringExpr,
-    Variable,
+    EvalError, Expr, Facts, FileError, FileKind, FileStatus, Matches, Mode, ServerVariable,
+    StringExpr, TimeParts,
 };
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -32,14 +32,14 @@ fn find(table: &'static [(&str, &str)], name: &[u8]) -> Option<Cow<'static, [u8]
 }
 
 impl Facts for Request {
-    fn variable(&self, variable: Variable) -> Option<Cow<'_, [u8]>> {
+    fn variable(&self, variable: ServerVariable) -> Option<Cow<'_, [u8]>> {
         let value: &str = match variable {
-            Variable::RequestMethod => "GET",
-            Variable::RequestScheme => "http",
-            Variable::RequestUri => "/apache/expr/index.html",
-            Variable::RemoteAddr => "127.0.0.1",
-            Variable::Https => "off",
-            Variable::HealthCheckBody => "up",
+            ServerVariable::RequestMethod => "GET",
+            ServerVariable::RequestScheme => "http",
+            ServerVariable::RequestUri => "/apache/expr/index.html",
+            ServerVariable::RemoteAddr => "127.0.0.1",
+            ServerVariable::Https => "off",
+            ServerVariable::HealthCheckBody => "up",
             _ => return None,
         };
         Some(Cow::Borrowed(value.as_bytes()))
@@ -114,8 +114,8 @@ impl Facts for Request {
         (name == b"localhost").then_some(Ipv4Addr::LOCALHOST.into())
     }
 
-    fn now(&self) -> LocalTime {
-        LocalTime { year: 2026, month: 3, day: 9, hour: 7, minute: 5, second: 59, weekday: 1 }
+    fn now(&self) -> TimeParts {
+        TimeParts { year: 2026, month: 3, day: 9, hour: 7, minute: 5, second: 59, weekday: 1 }
     }
 
     fn vary(&self, field_names: &[Cow<'_, [u8]>]) {

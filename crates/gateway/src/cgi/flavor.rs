@@ -65,13 +65,13 @@ fn resolve_as(
         return Ok(None);
     }
     request.mark_personal();
-    Ok(Some(Rc::new(Script(flavor))))
+    Ok(Some(Rc::new(CgiScript(flavor))))
 }
 
 /// A script that is a program of its own.
-struct Script(&'static Flavor);
+struct CgiScript(&'static Flavor);
 
-impl Handler for Script {
+impl Handler for CgiScript {
     fn name(&self) -> &'static str {
         handler::SCRIPT
     }

@@ -1,7 +1,7 @@
 //! What the error log hears of a script while it runs, and what it says there itself.
 
 use super::Flavor;
-use super::relay::Fault;
+use super::relay::CgiFault;
 use logging::level::Level;
 use logging::message::Message;
 use server::Server;
@@ -17,7 +17,7 @@ const LINE_BYTES: usize = 8191;
 const ERROR_BYTES: usize = 1 << 20;
 
 /// Where lines go that come while the script runs.
-pub(super) struct Log {
+pub(super) struct CgiLog {
     server: Arc<Server>,
     host: usize,
     client: SocketAddr,
@@ -29,7 +29,7 @@ pub(super) struct Log {
     bytes: usize,
 }
 
-impl Log {
+impl CgiLog {
     pub(super) fn of(request: &RequestContext<'_>, flavor: &'static Flavor) -> Self {
         let client = SocketAddr::new(request.client(), request.received().client.port());
         let (server, host) = (request.context.server(), request.host.index);
@@ -81,14 +81,14 @@ impl Log {
     }
 
     /// Its answer has no end.
-    pub(super) fn broken_off(&self, fault: &Fault) {
+    pub(super) fn broken_off(&self, fault: &CgiFault) {
         match fault {
-            Fault::TimedOut => self.timed_out(),
-            Fault::Broken => {
+            CgiFault::TimedOut => self.timed_out(),
+            CgiFault::Broken => {
                 let text = [b"Error reading from CGI script ", &self.script[..]].concat();
                 self.write(Level::Error, None, None, &text);
             }
-            Fault::Script(_) | Fault::Request(_) => {} // of its head, or the client's
+            CgiFault::Script(_) | CgiFault::Request(_) => {} // of its head, or the client's
         }
     }
 

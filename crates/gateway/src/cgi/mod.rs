@@ -14,28 +14,28 @@ mod settings;
 
 pub(crate) use settings::{HOST_SETTINGS, SETTINGS};
 
-use server::accounting::Waits;
+use server::accounting::AnswerWaits;
 use server::failure::Failure;
 use server::handler;
 
 use crate::suexec;
-use fastcgi::{Redirect, ScriptFault, ScriptHead};
+use fastcgi::{ScriptFault, ScriptHead, ScriptRedirect};
 use flavor::Flavor;
-use log::Log;
+use log::CgiLog;
 use logging::level::Level;
 use logging::message::os_error_text;
 use message::{Method, Status};
-use relay::{Answer, Fault, Relay, Talk};
-use runtime::file::{Errno, Kind};
-use runtime::programs::{Command, Program, Report, Step};
-use scoreboard::Cause;
-use script_log::Entry;
+use relay::{CgiBody, CgiFault, CgiRelay, CgiTalk};
+use runtime::file::{Errno, FileType};
+use runtime::programs::{LaunchStep, Program, ProgramCommand, ProgramReport};
+use scoreboard::WaitCause;
+use script_log::ScriptLogEntry;
 use server::module::{Hooks, Module};
 use server::phase::{self, Hook, Stop};
 use server::representation;
 use server::request_context::RequestContext;
 use server::response::{Body, Response};
-use server::script::body::Body as RequestBody;
+use server::script::body::ScriptBody as RequestBody;
 use server::script::environment::{environment, tell_body_length};
 use server::script::{self, answer};
 use server::site::core::PathInfo;
@@ -96,19 +96,20 @@ impl Flavor {
         // The page for a request that found no room does not wait for room once more.
         let was_refused = request.tables.env.get("REDIRECT_STATUS") == Some(b"503");
         let start_ms = if was_refused { timeout_ms.min(PAGE_START_MS) } else { timeout_ms };
-        let mut waits = Waits::new(request.spent().clone());
-        waits.now_for(Some(Cause::BackendConnect));
+        let mut waits = AnswerWaits::new(request.spent().clone());
+        waits.now_for(Some(WaitCause::BackendConnect));
         let descriptors = request.context.server().held.hold(DESCRIPTORS);
         let program = self.start(request, command, Duration::from_millis(start_ms)).await?;
         let has_log = HOST_SETTINGS.of(&request.host.modules).log().is_some();
         let kept_bytes = if has_log { HOST_SETTINGS.of(&request.host.modules).buffer() } else { 0 };
-        let log = Log::of(request, self);
-        let talk = Talk { body, timeout_ms, log, has_log, kept_bytes, _descriptors: descriptors };
-        let mut relay = Relay::new(program, talk, waits, self.is_daemon);
+        let log = CgiLog::of(request, self);
+        let talk =
+            CgiTalk { body, timeout_ms, log, has_log, kept_bytes, _descriptors: descriptors };
+        let mut relay = CgiRelay::new(program, talk, waits, self.is_daemon);
         if is_raw {
             let going_on = request.context.going_on().clone();
             return Ok(Response {
-                body: Body::stream(Answer::of(relay, going_on)),
+                body: Body::stream(CgiBody::of(relay, going_on)),
                 ..Response::raw()
             });
         }
@@ -133,7 +134,7 @@ impl Flavor {
             // To run a program nobody has to read it, least of all one of another user.
             Err(Errno::ACCESS) if phase::is_regular(request) => {}
             Err(errno) => return Err(phase::open_failure(request, *errno).into()),
-            Ok(entry) if entry.status.kind == Kind::Directory => {
+            Ok(entry) if entry.status.kind == FileType::Directory => {
                 let text = "attempt to invoke directory as script";
                 return Err(self.refuse(request, Status::FORBIDDEN, self.folder, text).await);
             }
@@ -157,7 +158,7 @@ impl Flavor {
         id: u32,
         text: &str,
     ) -> Stop {
-        script_log::write(request, Entry::Error(status, text)).await;
+        script_log::write(request, ScriptLogEntry::Error(status, text)).await;
         self.complaint(request, status, id, text).into()
     }
 
@@ -185,7 +186,7 @@ impl Flavor {
     async fn start(
         &self,
         request: &RequestContext<'_>,
-        command: Command,
+        command: ProgramCommand,
         limit: Duration,
     ) -> Result<Program, Stop> {
         let server = request.context.server();
@@ -204,21 +205,20 @@ impl Flavor {
         let started = runtime::timer::timeout(limit, started).await;
         take_slot_again(request).await;
         let (error, report) = match started {
-            Some(Ok((program, Report::Started(_)))) => return Ok(program),
+            Some(Ok((program, ProgramReport::Started(_)))) => return Ok(program),
             Some(Ok((_, report))) => (None, Some(report)),
             Some(Err(error)) => (Some(error), None),
             None => (None, None),
         };
         Err(match (error.and_then(|error| error.raw_os_error()), report) {
-            (Some(errno), _) if errno == Errno::TOOBIG.raw_os_error() => {
-                self.cannot_run(request, &Report::Failed { step: Step::Execute, errno })
-            }
+            (Some(errno), _) if errno == Errno::TOOBIG.raw_os_error() => self
+                .cannot_run(request, &ProgramReport::Failed { step: LaunchStep::Execute, errno }),
             (Some(errno), _) if errno != Errno::PIPE.raw_os_error() => {
                 let status = Status::SERVICE_UNAVAILABLE;
                 let text = "could not create pipe for stderr";
                 self.complaint(request, status, 10176, text).os_error(errno).into()
             }
-            (_, Some(Report::Busy)) => {
+            (_, Some(ProgramReport::Busy)) => {
                 // The process that starts scripts has told the log, once for all of them.
                 let status = Status::SERVICE_UNAVAILABLE;
                 let failure = self.complaint(request, status, 1257, "too many scripts are running");
@@ -234,11 +234,11 @@ impl Flavor {
 
     /// The program could not be started. To httpd that is a script without an answer, whose last
     /// words are the reason.
-    fn cannot_run(&self, request: &RequestContext<'_>, report: &Report) -> Stop {
+    fn cannot_run(&self, request: &RequestContext<'_>, report: &ProgramReport) -> Stop {
         let path = request.display_path();
         let (text, errno) = match report {
-            Report::Failed { step, errno } => (step_text(*step, &path), Some(*errno)),
-            Report::Refused(refusal) => {
+            ProgramReport::Failed { step, errno } => (step_text(*step, &path), Some(*errno)),
+            ProgramReport::Refused(refusal) => {
                 (format!("suexec policy violation: {}", refusal.text()), None)
             }
             other => (format!("{other:?}"), None),
@@ -269,19 +269,19 @@ impl Flavor {
     async fn failed(
         &self,
         request: &RequestContext<'_>,
-        fault: Fault,
-        mut relay: Relay,
+        fault: CgiFault,
+        mut relay: CgiRelay,
     ) -> Failure {
         let fault = match fault {
-            Fault::Request(refusal) => return self.bad_body(refusal),
-            Fault::TimedOut => {
+            CgiFault::Request(refusal) => return self.bad_body(refusal),
+            CgiFault::TimedOut => {
                 if !self.is_daemon {
                     relay.log().timed_out();
                 }
                 ScriptFault::TimedOut
             }
-            Fault::Script(fault) => fault,
-            Fault::Broken => fastcgi::ScriptHeadParser::new().end_of_output(),
+            CgiFault::Script(fault) => fault,
+            CgiFault::Broken => fastcgi::ScriptHeadParser::new().end_of_output(),
         };
         let failure = self.of_script(request, &fault);
         let mut said = Vec::new();
@@ -294,7 +294,7 @@ impl Flavor {
             said = rest;
         }
         let ((body, output), status) = (relay.into_kept(), failure.status);
-        script_log::write(request, Entry::Script { status, body, output, said }).await;
+        script_log::write(request, ScriptLogEntry::Script { status, body, output, said }).await;
         failure
     }
 
@@ -304,7 +304,7 @@ impl Flavor {
         &self,
         request: &mut RequestContext<'_>,
         head: ScriptHead,
-        mut relay: Relay,
+        mut relay: CgiRelay,
     ) -> Result<Response, Stop> {
         for text in &head.invalid_statuses {
             let name = String::from_utf8_lossy(request.file_name()).into_owned();
@@ -335,13 +335,13 @@ impl Flavor {
             }
             if is_head {
                 // Nobody says how long it would be.
-                response.body = Body::stream(Answer::of(relay, going_on));
+                response.body = Body::stream(CgiBody::of(relay, going_on));
             }
             return Ok(response);
         }
         response.body = match relay.whole_body() {
             Some(body) => Body::bytes(body),
-            None => Body::stream(Answer::of(relay, going_on)),
+            None => Body::stream(CgiBody::of(relay, going_on)),
         };
         Ok(response)
     }
@@ -365,24 +365,24 @@ async fn take_slot_again(request: &RequestContext<'_>) {
 }
 
 /// What httpd's library says where it fails (apr_proc_create).
-fn step_text(step: Step, path: &str) -> String {
+fn step_text(step: LaunchStep, path: &str) -> String {
     match step {
-        Step::Execute => format!("exec of '{path}' failed"),
-        Step::Folder => "change of working directory failed".into(),
-        Step::User => "setuid failed".into(),
-        Step::Limits => "setting of resource limits failed".into(),
-        Step::Fork => format!("couldn't create child process: {path}"),
-        Step::Command | Step::Group | Step::Streams => {
+        LaunchStep::Execute => format!("exec of '{path}' failed"),
+        LaunchStep::Folder => "change of working directory failed".into(),
+        LaunchStep::User => "setuid failed".into(),
+        LaunchStep::Limits => "setting of resource limits failed".into(),
+        LaunchStep::Fork => format!("couldn't create child process: {path}"),
+        LaunchStep::Command | LaunchStep::Group | LaunchStep::Streams => {
             format!("couldn't set child process attributes: {path}")
         }
     }
 }
 
 /// Where the script sends the client, or the request (cgi_common.h, `cgi_handle_response`).
-pub(crate) fn redirected(request: &mut RequestContext<'_>, redirect: Redirect<'_>) -> Stop {
+pub(crate) fn redirected(request: &mut RequestContext<'_>, redirect: ScriptRedirect<'_>) -> Stop {
     let path = match redirect {
-        Redirect::Client(url) => return Failure::redirect(Status::FOUND, url).into(),
-        Redirect::Local(path) => path,
+        ScriptRedirect::Client(url) => return Failure::redirect(Status::FOUND, url).into(),
+        ScriptRedirect::Local(path) => path,
     };
     // The body of the request was for the script.
     let fields = request.received().view();
@@ -398,7 +398,7 @@ pub(crate) fn redirected(request: &mut RequestContext<'_>, redirect: Redirect<'_
 }
 
 /// What is to be started.
-fn order(request: &mut RequestContext<'_>, body: &RequestBody) -> Command {
+fn order(request: &mut RequestContext<'_>, body: &RequestBody) -> ProgramCommand {
     let settings = request.settings.clone();
     let mut env = environment(request, settings.core.variables());
     if let RequestBody::Spooled(spool) = body {
@@ -409,7 +409,7 @@ fn order(request: &mut RequestContext<'_>, body: &RequestBody) -> Command {
     let folder = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     let words = arguments::words(request.query());
     let arguments = [path.clone()].into_iter().chain(words).filter_map(|it| CString::new(it).ok());
-    Command {
+    ProgramCommand {
         identity: suexec::identity(request),
         limits: settings.core.limits(),
         folder: CString::new(&path[..folder]).unwrap_or_default(),

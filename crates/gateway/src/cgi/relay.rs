@@ -3,17 +3,17 @@
 //! of cgi_common.h), so that a script that answers while it reads may wait for the server, which
 //! waits for the script.
 
-use super::log::Log;
+use super::log::CgiLog;
 use fastcgi::{Complete, ScriptFault, ScriptHead, ScriptHeadParser};
 use message::Refusal;
 use runtime::descriptors::HeldDescriptors;
-use runtime::programs::{Program, Stream};
+use runtime::programs::{Program, ProgramStream};
 use runtime::{Timer, clock};
-use scoreboard::Cause;
-use server::accounting::Waits;
+use scoreboard::WaitCause;
+use server::accounting::AnswerWaits;
 use server::going_on::GoingOn;
-use server::response::Source;
-use server::script::body::{Body, BodyFault};
+use server::response::BodySource;
+use server::script::body::{BodyFault, ScriptBody};
 use std::future::poll_fn;
 use std::io;
 use std::task::{self, Poll, ready};
@@ -33,7 +33,7 @@ const KEPT_BYTES: usize = 64 * 1024;
 
 /// Why there is no answer, or no more of it.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum CgiFault {
     /// It has said nothing for too long.
     TimedOut,
     /// What it says is no answer.
@@ -45,11 +45,11 @@ pub(crate) enum Fault {
 }
 
 /// What is needed besides the program.
-pub(crate) struct Talk {
-    pub(super) body: Body,
+pub(crate) struct CgiTalk {
+    pub(super) body: ScriptBody,
     /// How long it may be silent.
     pub(super) timeout_ms: u64,
-    pub(super) log: Log,
+    pub(super) log: CgiLog,
     /// Whether there is a log of scripts, and how much of the body is kept for it.
     pub(super) has_log: bool,
     pub(super) kept_bytes: usize,
@@ -58,9 +58,9 @@ pub(crate) struct Talk {
 }
 
 /// The script.
-pub(crate) struct Relay {
+pub(crate) struct CgiRelay {
     program: Program,
-    talk: Talk,
+    talk: CgiTalk,
     /// What goes in next, and how much of it has.
     out: (Vec<u8>, usize),
     /// Whether no more of the body goes in.
@@ -83,13 +83,18 @@ pub(crate) struct Relay {
     is_to_end: bool,
     /// Whether the client was waited for, and nothing was read.
     is_paused: bool,
-    waits: Waits,
+    waits: AnswerWaits,
     /// What is waited for while it is silent.
-    cause: Cause,
+    cause: WaitCause,
 }
 
-impl Relay {
-    pub(super) fn new(program: Program, talk: Talk, waits: Waits, is_daemon: bool) -> Self {
+impl CgiRelay {
+    pub(super) fn new(
+        program: Program,
+        talk: CgiTalk,
+        waits: AnswerWaits,
+        is_daemon: bool,
+    ) -> Self {
         let mut relay = Self {
             program,
             talk,
@@ -106,27 +111,27 @@ impl Relay {
             is_to_end: is_daemon,
             is_paused: false,
             waits,
-            cause: Cause::BackendFirstByte,
+            cause: WaitCause::BackendFirstByte,
         };
         relay.heard();
         relay
     }
 
     /// Wait for the head of the answer.
-    pub(super) async fn head(&mut self) -> Result<ScriptHead, Fault> {
+    pub(super) async fn head(&mut self) -> Result<ScriptHead, CgiFault> {
         let mut parser = ScriptHeadParser::new();
         loop {
             let Some(bytes) = poll_fn(|task| self.poll_answer(task)).await? else {
-                return Err(Fault::Script(parser.end_of_output()));
+                return Err(CgiFault::Script(parser.end_of_output()));
             };
             if self.talk.has_log {
                 let room = KEPT_BYTES.saturating_sub(self.kept.1.len());
                 self.kept.1.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
-            let complete = parser.advance(&bytes).map_err(Fault::Script)?;
+            let complete = parser.advance(&bytes).map_err(CgiFault::Script)?;
             if let Some(Complete { head, used }) = complete {
                 self.ready.splice(0..0, bytes[used..].iter().copied());
-                self.cause = Cause::BackendBody;
+                self.cause = WaitCause::BackendBody;
                 return Ok(head);
             }
         }
@@ -138,7 +143,7 @@ impl Relay {
     }
 
     /// Wait until the script has ended. The result is the beginning of what it says meanwhile.
-    pub(super) async fn finish(&mut self) -> Result<Vec<u8>, Fault> {
+    pub(super) async fn finish(&mut self) -> Result<Vec<u8>, CgiFault> {
         let mut said = Vec::new();
         self.is_to_end = true;
         while let Some(bytes) = poll_fn(|task| self.poll_answer(task)).await? {
@@ -185,7 +190,7 @@ impl Relay {
     fn poll_answer(
         &mut self,
         task: &mut task::Context<'_>,
-    ) -> Poll<Result<Option<Vec<u8>>, Fault>> {
+    ) -> Poll<Result<Option<Vec<u8>>, CgiFault>> {
         // What a script does not want that has answered is nobody's any more.
         let is_for_client = !self.is_output_over && self.poll_send(task)?;
         if !self.is_output_over {
@@ -207,16 +212,16 @@ impl Relay {
             self.waits.now_for(None);
             return Poll::Ready(Ok(None));
         }
-        self.waits.now_for(Some(if is_for_client { Cause::ClientRead } else { self.cause }));
+        self.waits.now_for(Some(if is_for_client { WaitCause::ClientRead } else { self.cause }));
         if is_for_client {
             return Poll::Pending; // its own limits hold for a slow client
         }
         ready!(self.timer.poll_expired(task));
-        Poll::Ready(Err(Fault::TimedOut))
+        Poll::Ready(Err(CgiFault::TimedOut))
     }
 
     /// Send what there is to send; says whether the client has to send more first.
-    fn poll_send(&mut self, task: &mut task::Context<'_>) -> Result<bool, Fault> {
+    fn poll_send(&mut self, task: &mut task::Context<'_>) -> Result<bool, CgiFault> {
         loop {
             while self.out.1 < self.out.0.len() {
                 match self.program.poll_write(task, &self.out.0[self.out.1..]) {
@@ -241,11 +246,11 @@ impl Relay {
                 Poll::Ready(Ok(Some(piece))) => self.keep_and_send(piece),
                 Poll::Ready(Ok(None)) => self.end_input(),
                 // It answers, so that it need not know.
-                Poll::Ready(Err(_)) if self.cause == Cause::BackendBody => self.end_input(),
+                Poll::Ready(Err(_)) if self.cause == WaitCause::BackendBody => self.end_input(),
                 Poll::Ready(Err(BodyFault::Refused(refusal))) => {
-                    return Err(Fault::Request(refusal));
+                    return Err(CgiFault::Request(refusal));
                 }
-                Poll::Ready(Err(BodyFault::Lost(_))) => return Err(Fault::Broken),
+                Poll::Ready(Err(BodyFault::Lost(_))) => return Err(CgiFault::Broken),
                 Poll::Pending => return Ok(true),
             }
         }
@@ -258,15 +263,15 @@ impl Relay {
     }
 
     fn end_input(&mut self) {
-        self.talk.body = Body::None; // what it takes up is needed no more
+        self.talk.body = ScriptBody::None; // what it takes up is needed no more
         self.program.end_input();
         self.out = (Vec::new(), 0);
         self.is_body_out = true;
     }
 
     /// Read once, and keep what is for the client.
-    fn poll_output(&mut self, task: &mut task::Context<'_>) -> Result<(), Fault> {
-        match self.program.poll_read(Stream::Output, task, &mut self.buffer) {
+    fn poll_output(&mut self, task: &mut task::Context<'_>) -> Result<(), CgiFault> {
+        match self.program.poll_read(ProgramStream::Output, task, &mut self.buffer) {
             Poll::Ready(Ok(0)) => {
                 self.is_output_over = true;
                 self.farewell.set(clock::monotonic_ms(), FAREWELL_MS);
@@ -275,7 +280,7 @@ impl Relay {
                 self.ready.extend_from_slice(&self.buffer[..length]);
                 self.heard();
             }
-            Poll::Ready(Err(_)) => return Err(Fault::Broken),
+            Poll::Ready(Err(_)) => return Err(CgiFault::Broken),
             Poll::Pending => {}
         }
         Ok(())
@@ -287,7 +292,7 @@ impl Relay {
             if self.are_errors_over {
                 return;
             }
-            match self.program.poll_read(Stream::Errors, task, &mut self.buffer) {
+            match self.program.poll_read(ProgramStream::Errors, task, &mut self.buffer) {
                 Poll::Ready(Ok(length)) if length > 0 => {
                     self.talk.log.errors(&self.buffer[..length]);
                 }
@@ -304,7 +309,7 @@ impl Relay {
         while !self.is_ended
             && let Poll::Ready(report) = self.program.poll_report(task)
         {
-            self.is_ended = !matches!(report, Ok(runtime::programs::Report::Started(_)));
+            self.is_ended = !matches!(report, Ok(runtime::programs::ProgramReport::Started(_)));
         }
     }
 
@@ -313,25 +318,25 @@ impl Relay {
         self.timer.set(clock::monotonic_ms(), self.talk.timeout_ms);
     }
 
-    pub(super) fn log(&self) -> &Log {
+    pub(super) fn log(&self) -> &CgiLog {
         &self.talk.log
     }
 }
 
 /// The answer of a script as the body of a response.
-pub(super) struct Answer {
-    relay: Option<Relay>,
+pub(super) struct CgiBody {
+    relay: Option<CgiRelay>,
     going_on: GoingOn,
 }
 
-impl Answer {
-    pub(super) fn of(mut relay: Relay, going_on: GoingOn) -> Self {
+impl CgiBody {
+    pub(super) fn of(mut relay: CgiRelay, going_on: GoingOn) -> Self {
         relay.is_to_end = false;
         Self { relay: Some(relay), going_on }
     }
 }
 
-impl Source for Answer {
+impl BodySource for CgiBody {
     fn pause(&mut self) {
         if let Some(relay) = &mut self.relay {
             relay.waits.now_for(None);

@@ -5,7 +5,7 @@ use logging::sink::local_time;
 use logging::time::TimeFormat;
 use message::{Method, Status};
 use runtime::clock;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use server::accounting;
 use server::request_context::RequestContext;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 /// What there is to say.
-pub(super) enum Entry<'a> {
+pub(super) enum ScriptLogEntry<'a> {
     /// No script has run, for this reason.
     Error(Status, &'a str),
     /// One has run.
@@ -30,12 +30,12 @@ pub(super) enum Entry<'a> {
 }
 
 /// Write an entry, if there is such a log and it is not too long (`log_script` of mod_cgi.c).
-pub(super) async fn write(request: &RequestContext<'_>, entry: Entry<'_>) {
+pub(super) async fn write(request: &RequestContext<'_>, entry: ScriptLogEntry<'_>) {
     let Some((path, most)) = HOST_SETTINGS.of(&request.host.modules).log() else { return };
     let text = text(request, &entry);
     let append = move || append(path, most, &text);
     // What cannot be written is lost, as it is by httpd.
-    let _ = accounting::blocking(request.spent(), Cause::Disk, append).await;
+    let _ = accounting::blocking(request.spent(), WaitCause::Disk, append).await;
 }
 
 fn append(path: PathBuf, most: i64, text: &[u8]) {
@@ -46,12 +46,12 @@ fn append(path: PathBuf, most: i64, text: &[u8]) {
     }
 }
 
-fn text(request: &RequestContext<'_>, entry: &Entry<'_>) -> Vec<u8> {
+fn text(request: &RequestContext<'_>, entry: &ScriptLogEntry<'_>) -> Vec<u8> {
     let view = request.received().view();
     let mut out = Vec::new();
     let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
     let (status, script) = match entry {
-        Entry::Error(status, _) | Entry::Script { status, .. } => {
+        ScriptLogEntry::Error(status, _) | ScriptLogEntry::Script { status, .. } => {
             (status, request.mapping.place.path())
         }
     };
@@ -64,8 +64,8 @@ fn text(request: &RequestContext<'_>, entry: &Entry<'_>) -> Vec<u8> {
     put(&[b" ", view.protocol(), b"\n"]);
     put(&[b"%% ", status.code().to_string().as_bytes(), b" ", &script, b"\n"]);
     match entry {
-        Entry::Error(_, text) => put(&[b"%error\n", text.as_bytes(), b"\n"]),
-        Entry::Script { body, output, said, .. } => {
+        ScriptLogEntry::Error(_, text) => put(&[b"%error\n", text.as_bytes(), b"\n"]),
+        ScriptLogEntry::Script { body, output, said, .. } => {
             put(&[b"%request\n"]);
             view.fields().for_each(|(name, value)| put(&[name, b": ", value, b"\n"]));
             let has_body = matches!(request.method(), Some(Method::Post | Method::Put));

@@ -1,6 +1,6 @@
 //! The directives of mod_cgi and mod_cgid, and what a place and a host say by them.
 
-use config::args::{self, Unit};
+use config::args::{self, TimeUnit};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::site::builder::Builder;
@@ -92,7 +92,7 @@ impl HostSettings {
 }
 
 fn milliseconds(call: &Call<'_>) -> Result<Option<u64>, Error> {
-    let timeout = args::duration(call, 0, Unit::Second)?;
+    let timeout = args::duration(call, 0, TimeUnit::Second)?;
     Ok(Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)))
 }
 

@@ -1,11 +1,11 @@
 //! The directives of mod_fcgid 2.3.9, as its table has them (mod_fcgid.c, fcgid_cmds), and what a
 //! line means (fcgid_conf.c). What comes of all lines together is in `settings.rs`.
 
-use super::settings::{HostSettings, Options, Wrapper};
+use super::settings::{CmdOptions, HostSettings, Wrapper};
 use super::{HOST_SETTINGS, SERVER_SETTINGS, SETTINGS};
 use config::args::{leading_int, read_number};
 use config::directive::row;
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use logging::target;
 use runtime::{file, os_error};
@@ -185,7 +185,7 @@ fn initial_env(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn pass_header(builder: &mut Builder, call: &Call<'_>) -> Done {
     // The argument is taken apart once more (add_pass_headers).
-    let name = Words::new(call.arg(0)).next().map(|word| word.text);
+    let name = LineWords::new(call.arg(0)).next().map(|word| word.text);
     host(builder).pass_headers.push(name.unwrap_or_default());
     Ok(())
 }
@@ -276,11 +276,11 @@ fn exists(what: &str, program: &str) -> Done {
 
 /// `FcgidCmdOptions program option [value] ...` (set_cmd_options).
 fn command_options(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let mut words = Words::new(call.raw).map(|word| word.text);
+    let mut words = LineWords::new(call.raw).map(|word| word.text);
     let program = words.next().filter(|program| !program.is_empty());
     let program = program.ok_or("A command must be specified for FcgidCmdOptions")?;
     exists("Command", &program)?;
-    let mut options = Options::default();
+    let mut options = CmdOptions::default();
     let mut is_empty = true;
     while let Some(name) = words.next() {
         option(&mut options, &name, &mut words)?;
@@ -302,10 +302,10 @@ fn command_options(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 /// Where a number belongs.
-type Slot = fn(&mut Options) -> &mut Option<i64>;
+type Slot = fn(&mut CmdOptions) -> &mut Option<i64>;
 
 /// One option with its value.
-fn option(options: &mut Options, name: &str, words: &mut impl Iterator<Item = String>) -> Done {
+fn option(options: &mut CmdOptions, name: &str, words: &mut impl Iterator<Item = String>) -> Done {
     let slots: [(&str, Slot); 7] = [
         ("ConnectTimeout", |options| &mut options.terms.connect_s),
         ("IdleTimeout", |options| &mut options.terms.idle_s),

@@ -1,7 +1,7 @@
 //! What the process that keeps FastCGI processes has to know of the configuration, and how it
 //! speaks in the log.
 
-pub use super::settings::{Scores, Terms};
+pub use super::settings::{ClassTerms, Scores};
 use super::{HOST_SETTINGS, SERVER_SETTINGS};
 use logging::level::Level;
 use server::Server;
@@ -25,7 +25,7 @@ const NAME: &str = "fcgid";
 
 /// How important a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
+pub enum ManagerSeverity {
     /// What happens as a rule.
     Info,
     /// What should be looked at.
@@ -87,7 +87,7 @@ pub fn folder(server: &Server) -> PathBuf {
 }
 
 /// What holds for processes of `program` on a host; `None` if there is no such host.
-pub fn terms(server: &Server, host: u32, program: &str) -> Option<Terms> {
+pub fn terms(server: &Server, host: u32, program: &str) -> Option<ClassTerms> {
     let host = server.site.hosts.get(usize::try_from(host).ok()?)?;
     Some(HOST_SETTINGS.of(&host.modules).terms(program))
 }
@@ -117,11 +117,11 @@ pub fn host_name(server: &Server, host: u32) -> &str {
 }
 
 /// A line in the log about processes.
-pub fn tell(server: &Server, severity: Severity, text: &[u8]) {
+pub fn tell(server: &Server, severity: ManagerSeverity, text: &[u8]) {
     let level = match severity {
-        Severity::Info => Level::Info,
-        Severity::Warning => Level::Warn,
-        Severity::Error => Level::Error,
+        ManagerSeverity::Info => Level::Info,
+        ManagerSeverity::Warning => Level::Warn,
+        ManagerSeverity::Error => Level::Error,
     };
     server.log(level, NAME, None, None, text);
 }

@@ -1,16 +1,16 @@
 //! A process that has a request: the relay of its answer, and what is said about it in the end.
 
-use crate::proxy_fcgi::relay::{Fault, Relay};
+use crate::proxy_fcgi::relay::{BackendFault, FcgiRelay};
 use fastcgi::ScriptHead;
 use runtime::descriptors::HeldDescriptors;
 use runtime::programs::{LeaseResult, LeasedProcess};
-use server::response::Source;
+use server::response::BodySource;
 use std::io;
 use std::task::{self, Poll};
 
 /// One of them. Dropping it gives the process back, in whatever state that is.
 pub(super) struct Managed {
-    relay: Option<Relay>,
+    relay: Option<FcgiRelay>,
     leased: Option<LeasedProcess>,
     /// The process is not to be trusted with another request.
     is_suspect: bool,
@@ -18,23 +18,29 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    pub(super) fn new(relay: Relay, leased: LeasedProcess, descriptors: HeldDescriptors) -> Self {
+    pub(super) fn new(
+        relay: FcgiRelay,
+        leased: LeasedProcess,
+        descriptors: HeldDescriptors,
+    ) -> Self {
         let (relay, leased) = (Some(relay), Some(leased));
         Self { relay, leased, is_suspect: false, _descriptors: descriptors }
     }
 
     /// Wait for the head of the answer.
-    pub(super) async fn head(&mut self) -> Result<ScriptHead, Fault> {
-        let Some(relay) = &mut self.relay else { return Err(Fault::Closed) };
+    pub(super) async fn head(&mut self) -> Result<ScriptHead, BackendFault> {
+        let Some(relay) = &mut self.relay else { return Err(BackendFault::Closed) };
         let head = relay.head().await;
         // What a script says, or a client does not, is no fault of the process.
-        let is_innocent = |fault: &Fault| matches!(fault, Fault::Script(_) | Fault::Request(_));
+        let is_innocent = |fault: &BackendFault| {
+            matches!(fault, BackendFault::Script(_) | BackendFault::Request(_))
+        };
         self.is_suspect = head.as_ref().is_err_and(|fault| !is_innocent(fault));
         head
     }
 
     /// Whether the process has gone away before it can have done anything.
-    pub(super) fn is_untouched(&self, fault: &Fault) -> bool {
+    pub(super) fn is_untouched(&self, fault: &BackendFault) -> bool {
         self.relay.as_ref().is_some_and(|relay| relay.is_untouched(fault))
     }
 
@@ -52,9 +58,9 @@ impl Managed {
     }
 }
 
-impl Source for Managed {
+impl BodySource for Managed {
     fn pause(&mut self) {
-        self.relay.iter_mut().for_each(Source::pause);
+        self.relay.iter_mut().for_each(BodySource::pause);
     }
 
     fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {

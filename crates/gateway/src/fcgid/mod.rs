@@ -14,17 +14,17 @@ mod settings;
 pub(crate) use settings::{HOST_SETTINGS, SERVER_SETTINGS, SETTINGS};
 
 use crate::cgi;
-use crate::proxy_fcgi::answer::{Log, Voice};
-use crate::proxy_fcgi::relay::{Fault, Relay, Talk};
+use crate::proxy_fcgi::answer::{BackendLog, Voice};
+use crate::proxy_fcgi::relay::{BackendFault, FcgiRelay, FcgiTalk};
 use fastcgi::{ScriptFault, ScriptHead};
 use logging::level::Level;
 use managed::Managed;
 use message::{BodyLength, Method, Status};
-use runtime::Backend;
-use runtime::file::{Errno, Kind};
-use runtime::programs::{LeaseDenial, LeasedProcess, ProcessClass, Report};
-use scoreboard::Cause;
-use server::accounting::Waits;
+use runtime::BackendConnection;
+use runtime::file::{Errno, FileType};
+use runtime::programs::{LeaseDenial, LeasedProcess, ProcessClass, ProgramReport};
+use scoreboard::WaitCause;
+use server::accounting::AnswerWaits;
 use server::failure::Failure;
 use server::handler::{self, Handler};
 use server::module::{Hooks, Module};
@@ -32,11 +32,11 @@ use server::phase::{self, Hook, Stop};
 use server::representation;
 use server::request_context::RequestContext;
 use server::response::{Body, Response};
-use server::script::body::Body as RequestBody;
+use server::script::body::ScriptBody as RequestBody;
 use server::script::{self, answer};
 use server::site::core::PathInfo;
 use server::waiting::{NowOrLater, Waiting};
-use settings::{Terms, Wrapper};
+use settings::{ClassTerms, Wrapper};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -69,13 +69,13 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
     if is_ours {
         request.mark_personal();
     }
-    Ok(is_ours.then(|| Rc::new(Script) as Rc<dyn Handler>))
+    Ok(is_ours.then(|| Rc::new(FcgidScript) as Rc<dyn Handler>))
 }
 
 /// A script for an application that this server keeps.
-struct Script;
+struct FcgidScript;
 
-impl Handler for Script {
+impl Handler for FcgidScript {
     fn name(&self) -> &'static str {
         HANDLER
     }
@@ -103,19 +103,19 @@ async fn respond(request: &mut RequestContext<'_>) -> Result<Response, Stop> {
     let mut attempts = if is_safe { 2 } else { 1 };
     loop {
         attempts -= 1;
-        let mut waits = Waits::new(request.spent().clone());
-        waits.now_for(Some(Cause::BackendConnect));
+        let mut waits = AnswerWaits::new(request.spent().clone());
+        waits.now_for(Some(WaitCause::BackendConnect));
         let descriptors = request.context.server().held.hold(DESCRIPTORS);
         let leased = lease(request, &class, &terms).await;
         let (leased, backend) =
             leased.map_err(|why| no_process(request, wrapper.as_deref(), &class, why))?;
         waits.now_for(None);
-        let talk = Talk {
+        let talk = FcgiTalk {
             body: std::mem::replace(&mut body, RequestBody::None),
             timeout_ms: terms.io_ms,
-            log: Log::of(request, Voice::Fcgid),
+            log: BackendLog::of(request, Voice::Fcgid),
         };
-        let relay = Relay::on(backend, &head, talk, waits);
+        let relay = FcgiRelay::on(backend, &head, talk, waits);
         let mut managed = Managed::new(relay, leased, descriptors);
         match managed.head().await {
             Ok(head) => return response(request, head, managed).await,
@@ -147,7 +147,7 @@ async fn check(request: &mut RequestContext<'_>) -> Result<Option<Arc<Wrapper>>,
     match &request.found {
         Err(Errno::ACCESS) if phase::is_regular(request) => Ok(wrapper),
         Err(errno) => Err(phase::open_failure(request, *errno).into()),
-        Ok(entry) if entry.status.kind == Kind::Directory => {
+        Ok(entry) if entry.status.kind == FileType::Directory => {
             Err(refuse(Status::FORBIDDEN, "mod_fcgid: attempt to run a directory").into())
         }
         Ok(_) => {
@@ -193,8 +193,8 @@ fn check_length(request: &RequestContext<'_>, length: u64) -> Result<(), Failure
 async fn lease(
     request: &RequestContext<'_>,
     class: &ProcessClass,
-    terms: &Terms,
-) -> Result<(LeasedProcess, Backend), Option<Report>> {
+    terms: &ClassTerms,
+) -> Result<(LeasedProcess, BackendConnection), Option<ProgramReport>> {
     let server = request.context.server();
     let client = server.client().ok_or(None)?;
     let limit = Duration::from_millis(terms.connect_ms.saturating_add(GRACE_MS));
@@ -224,15 +224,15 @@ fn no_process(
     request: &RequestContext<'_>,
     wrapper: Option<&Wrapper>,
     class: &ProcessClass,
-    why: Option<Report>,
+    why: Option<ProgramReport>,
 ) -> Failure {
     let program = class.command.program.to_string_lossy();
     let text = format!("mod_fcgid: can't run {program}");
     let said = match why {
-        Some(Report::Failed { errno, .. }) => {
+        Some(ProgramReport::Failed { errno, .. }) => {
             Failure::at(Level::Error, NAME, None, &text).os_error(errno)
         }
-        Some(Report::Refused(refusal)) => {
+        Some(ProgramReport::Refused(refusal)) => {
             Failure::at(Level::Error, NAME, None, &format!("{text}: {}", refusal.text()))
         }
         _ => {
@@ -246,14 +246,14 @@ fn no_process(
 }
 
 /// There is no answer.
-fn failed(request: &RequestContext<'_>, fault: Fault) -> Failure {
+fn failed(request: &RequestContext<'_>, fault: BackendFault) -> Failure {
     match fault {
-        Fault::Request(refusal) => Failure::from(refusal),
-        Fault::Script(fault) => of_script(request, &fault),
+        BackendFault::Request(refusal) => Failure::from(refusal),
+        BackendFault::Script(fault) => of_script(request, &fault),
         // A process that is silent is as good as one that is gone (fcgid_bridge.c,
         // getsfunc_fcgid_BRIGADE), so that this is no 504.
         other => {
-            Log::of(request, Voice::Fcgid).broken_off(&other, "before an answer");
+            BackendLog::of(request, Voice::Fcgid).broken_off(&other, "before an answer");
             of_script(request, &fastcgi::ScriptHeadParser::new().end_of_output())
         }
     }

@@ -3,12 +3,12 @@
 use super::settings::Wrapper;
 use super::{HOST_SETTINGS, NAME, SERVER_SETTINGS};
 use crate::suexec;
-use fastcgi::{Opening, Params};
+use fastcgi::{Params, RequestOpening};
 use logging::level::Level;
 use message::BodyLength;
-use runtime::programs::{Command, ProcessClass};
+use runtime::programs::{ProcessClass, ProgramCommand};
 use server::request_context::RequestContext;
-use server::script::body::Body;
+use server::script::body::ScriptBody;
 use server::script::environment::environment;
 use server::table::Table;
 use std::ffi::CString;
@@ -19,13 +19,13 @@ const HOP_BY_HOP: [&str; 5] =
     ["HTTP_KEEP_ALIVE", "HTTP_TE", "HTTP_TRAILER", "HTTP_TRANSFER_ENCODING", "HTTP_UPGRADE"];
 
 /// What is sent first, and what it makes of the answer.
-pub(super) fn head(request: &mut RequestContext<'_>, body: &Body) -> Arc<Opening> {
+pub(super) fn head(request: &mut RequestContext<'_>, body: &ScriptBody) -> Arc<RequestOpening> {
     let settings = request.settings.clone();
     let mut env = environment(request, settings.core.variables());
     // Debian's mod_fcgid has read the body by now, and says its length even if there is none.
     let length = match (body, request.body()) {
-        (Body::Spooled(spool), _) => spool.length(),
-        (Body::Streamed(_) | Body::Gathered(_), BodyLength::Length(length)) => length,
+        (ScriptBody::Spooled(spool), _) => spool.length(),
+        (ScriptBody::Streamed(_) | ScriptBody::Gathered(_), BodyLength::Length(length)) => length,
         _ => 0,
     };
     env.set("CONTENT_LENGTH", length.to_string());
@@ -68,7 +68,7 @@ fn fix_path_info(env: &mut Table) {
 
 /// Variables as records, with names that a shell can use (ap_create_environment). What is too long
 /// is left out.
-fn encode(request: &RequestContext<'_>, env: &Table) -> Opening {
+fn encode(request: &RequestContext<'_>, env: &Table) -> RequestOpening {
     let mut params = Params::new(false);
     for (name, value) in env.iter() {
         let letter = |(nth, byte): (usize, u8)| match byte {
@@ -99,7 +99,7 @@ pub(super) fn class(request: &RequestContext<'_>, wrapper: Option<&Wrapper>) -> 
     let program = arguments.first().cloned().unwrap_or_default();
     let folder = program.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.max(1));
     let text = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
-    let command = Command {
+    let command = ProgramCommand {
         identity: suexec::identity(request),
         limits: request.settings.core.limits(),
         folder: text(&program[..folder]),

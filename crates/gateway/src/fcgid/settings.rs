@@ -72,7 +72,7 @@ impl Default for Scores {
 
 /// Numbers as they are written, of a host or a command.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WrittenNumbers {
     pub(super) busy_s: Option<i64>,
     pub(super) connect_s: Option<i64>,
     pub(super) idle_s: Option<i64>,
@@ -83,7 +83,7 @@ pub(super) struct Written {
     pub(super) requests_max: Option<i64>,
 }
 
-impl Written {
+impl WrittenNumbers {
     /// An inner one over an outer one (merge_fcgid_server_config).
     fn over(&self, outer: &Self) -> Self {
         Self {
@@ -98,8 +98,8 @@ impl Written {
         }
     }
 
-    fn terms(&self) -> Terms {
-        Terms {
+    fn terms(&self) -> ClassTerms {
+        ClassTerms {
             idle_ms: time(self.idle_s.unwrap_or(300)),
             busy_ms: time(self.busy_s.unwrap_or(300)),
             life_ms: time(self.life_s.unwrap_or(3600)),
@@ -114,7 +114,7 @@ impl Written {
 
 /// What holds for one class of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct ClassTerms {
     /// How long a process may idle; `None` is for ever.
     pub idle_ms: Option<u64>,
     /// How long a process may take for a request.
@@ -148,19 +148,19 @@ fn time(number: i64) -> Option<u64> {
 }
 
 /// Names and values in order; a name once.
-pub(super) type Variables = Vec<(String, String)>;
+pub(super) type EnvironmentPairs = Vec<(String, String)>;
 
 /// apr_table_set: names differ without regard to case.
-pub(super) fn set(variables: &mut Variables, name: &str, value: &str) {
+pub(super) fn set(variables: &mut EnvironmentPairs, name: &str, value: &str) {
     variables.retain(|row| !row.0.eq_ignore_ascii_case(name));
     variables.push((name.to_owned(), value.to_owned()));
 }
 
 /// `FcgidCmdOptions`: takes the place of all that the host says, but for `FcgidBusyTimeout`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Options {
-    pub(super) terms: Written,
-    pub(super) environment: Variables,
+pub(super) struct CmdOptions {
+    pub(super) terms: WrittenNumbers,
+    pub(super) environment: EnvironmentPairs,
 }
 
 /// The key of what is kept per host.
@@ -169,9 +169,9 @@ pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 /// What a host says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
-    pub(super) terms: Written,
+    pub(super) terms: WrittenNumbers,
     /// `FcgidInitialEnv`
-    environment: Variables,
+    environment: EnvironmentPairs,
     /// `FcgidPassHeader`
     pub(super) pass_headers: Vec<String>,
     /// `FcgidMaxRequestLen`
@@ -179,7 +179,7 @@ pub(crate) struct HostSettings {
     /// `FcgidMaxRequestInMem`
     pub(super) request_bytes_kept: Option<u64>,
     /// By program.
-    options: Vec<(String, Arc<Options>)>,
+    options: Vec<(String, Arc<CmdOptions>)>,
 }
 
 impl Merge for HostSettings {
@@ -203,19 +203,19 @@ impl HostSettings {
         set(&mut self.environment, name, value);
     }
 
-    pub(super) fn set_options(&mut self, program: String, options: Options) {
+    pub(super) fn set_options(&mut self, program: String, options: CmdOptions) {
         self.options.retain(|row| row.0 != program);
         self.options.push((program, Arc::new(options)));
     }
 
-    fn options(&self, program: &str) -> Option<&Options> {
+    fn options(&self, program: &str) -> Option<&CmdOptions> {
         self.options.iter().find(|row| row.0 == program).map(|row| &*row.1)
     }
 
     /// What holds for processes of `program` (get_cmd_options).
-    pub(crate) fn terms(&self, program: &str) -> Terms {
+    pub(crate) fn terms(&self, program: &str) -> ClassTerms {
         match self.options(program) {
-            Some(options) => Written { busy_s: self.terms.busy_s, ..options.terms }.terms(),
+            Some(options) => WrittenNumbers { busy_s: self.terms.busy_s, ..options.terms }.terms(),
             None => self.terms.terms(),
         }
     }
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn terms_are_httpds_and_options_of_a_command_take_their_place() {
         let mut host = HostSettings::default();
-        let defaults = Terms {
+        let defaults = ClassTerms {
             idle_ms: Some(300_000),
             busy_ms: Some(300_000),
             life_ms: Some(3_600_000),
@@ -348,16 +348,16 @@ mod tests {
         host.terms.busy_s = Some(7);
         host.terms.requests_max = Some(-1);
         host.terms.processes_max = Some(i64::MAX);
-        let said = Terms {
+        let said = ClassTerms {
             idle_ms: None,
             busy_ms: Some(7000),
             processes_max: i32::MAX as usize,
             ..defaults
         };
         assert_eq!(host.terms("/x"), said);
-        let terms = Written { requests_max: Some(5), ..Written::default() };
-        host.set_options("/x".into(), Options { terms, environment: Vec::new() });
-        let own = Terms { busy_ms: Some(7000), requests_max: Some(5), ..defaults };
+        let terms = WrittenNumbers { requests_max: Some(5), ..WrittenNumbers::default() };
+        host.set_options("/x".into(), CmdOptions { terms, environment: Vec::new() });
+        let own = ClassTerms { busy_ms: Some(7000), requests_max: Some(5), ..defaults };
         assert_eq!(host.terms("/x"), own);
         assert_eq!(HostSettings::default().over(&host).terms("/x"), own);
     }

@@ -3,14 +3,14 @@
 
 use super::balancer::Balancer;
 use super::forward;
-use super::worker::Worker;
-use crate::proxy_fcgi::{Failed, Target, Work};
+use super::worker::ProxyWorker;
+use crate::proxy_fcgi::{FailedTry, FcgiTarget, FcgiWork};
 use message::Status;
 use server::failure::Failure;
 use server::handler::Handler;
 use server::phase::Stop;
 use server::request_context::RequestContext;
-use server::response::{Body, Piece, Response, Source};
+use server::response::{Body, BodyPiece, BodySource, Response};
 use server::waiting::{NowOrLater, Waiting};
 use std::io;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use std::task::{self, Poll};
 use std::time::Duration;
 
 /// The group, and what its members are asked for.
-pub(crate) struct Group {
+pub(crate) struct BalancerGroup {
     pub(super) balancer: Arc<Balancer>,
     /// What stands behind the host and the slash.
     pub(super) path: Vec<u8>,
@@ -35,7 +35,7 @@ struct Session {
     route: String,
 }
 
-impl Handler for Group {
+impl Handler for BalancerGroup {
     fn name(&self) -> &'static str {
         super::HANDLER
     }
@@ -49,7 +49,7 @@ impl Handler for Group {
     }
 }
 
-impl Group {
+impl BalancerGroup {
     /// One that a handler names: `proxy:balancer://name`.
     pub(crate) fn of_handler(request: &RequestContext<'_>, url: &str) -> Result<Self, Failure> {
         let balancer = forward::balancer(request, url);
@@ -61,7 +61,7 @@ impl Group {
 
     /// Answer with what one of them says.
     async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
-        let work = Work::of(request).await?;
+        let work = FcgiWork::of(request).await?;
         let session = self.session(request);
         let (mut tried, mut last) = (Vec::new(), None);
         loop {
@@ -74,11 +74,11 @@ impl Group {
             };
             let member = self.balancer.members[nth].clone();
             self.tell(request, &member, session.as_ref());
-            let busy = Busy::new(&self.balancer, nth, &work);
+            let busy = BusyMember::new(&self.balancer, nth, &work);
             match self.ask(request, &member, &work, busy).await {
                 Ok(response) => return Ok(response),
-                Err(Asked::Stop(stop)) => return Err(stop),
-                Err(Asked::Failed(mut failed)) => {
+                Err(MemberFailure::Stop(stop)) => return Err(stop),
+                Err(MemberFailure::Failed(mut failed)) => {
                     failed.log(request);
                     let may_ask_another = self.judge(request, &member, &failed, &work);
                     if !may_ask_another {
@@ -147,7 +147,12 @@ impl Group {
     }
 
     /// Tell logs and scripts who it is.
-    fn tell(&self, request: &mut RequestContext<'_>, member: &Worker, session: Option<&Session>) {
+    fn tell(
+        &self,
+        request: &mut RequestContext<'_>,
+        member: &ProxyWorker,
+        session: Option<&Session>,
+    ) {
         request.tables.env.set("BALANCER_NAME", self.balancer.name.as_str());
         request.tables.env.set("BALANCER_WORKER_NAME", member.name.as_str());
         request.tables.env.set("BALANCER_WORKER_ROUTE", member.parameters.route.as_str());
@@ -161,22 +166,24 @@ impl Group {
     async fn ask(
         &self,
         request: &mut RequestContext<'_>,
-        member: &Arc<Worker>,
-        work: &Work,
-        busy: Busy,
-    ) -> Result<Response, Asked> {
+        member: &Arc<ProxyWorker>,
+        work: &FcgiWork,
+        busy: BusyMember,
+    ) -> Result<Response, MemberFailure> {
         let (authority, base) = self.address(request, member)?;
-        let target = Target::new(member.socket.clone(), &authority).map_err(|text| {
+        let target = FcgiTarget::new(member.socket.clone(), &authority).map_err(|text| {
             let text = format!("error parsing URL {}: {text}", member.name);
-            Asked::Stop(Failure::new(Status::BAD_REQUEST, "proxy_fcgi", text).id(1059).into())
+            MemberFailure::Stop(
+                Failure::new(Status::BAD_REQUEST, "proxy_fcgi", text).id(1059).into(),
+            )
         })?;
         let path = [base.as_bytes(), &self.path[..]].concat();
         let job = forward::member_job(request, (member, target), &path, self.is_raw);
-        let job = job.await.map_err(Asked::Stop)?;
-        let answer = job.attempt(request, work).await.map_err(Asked::Failed)?;
+        let job = job.await.map_err(MemberFailure::Stop)?;
+        let answer = job.attempt(request, work).await.map_err(MemberFailure::Failed)?;
         member.recover();
         self.fail_on_status(request, member, answer.status().code());
-        let response = answer.respond(request).await.map_err(Asked::Stop)?;
+        let response = answer.respond(request).await.map_err(MemberFailure::Stop)?;
         Ok(busy.until_the_end_of(response))
     }
 
@@ -184,11 +191,11 @@ impl Group {
     fn address(
         &self,
         request: &RequestContext<'_>,
-        member: &Worker,
-    ) -> Result<(String, String), Asked> {
+        member: &ProxyWorker,
+    ) -> Result<(String, String), MemberFailure> {
         let Some(rest) = member.name.strip_prefix("fcgi://") else {
             let scheme = member.name.split(':').next().unwrap_or_default();
-            return Err(Asked::Stop(forward::no_protocol(request, scheme).into()));
+            return Err(MemberFailure::Stop(forward::no_protocol(request, scheme).into()));
         };
         let (authority, base) = rest.split_once('/').unwrap_or((rest, ""));
         // What is put together is the name, a slash and the path.
@@ -199,7 +206,7 @@ impl Group {
         Ok((authority.to_owned(), base))
     }
 
-    fn fail_on_status(&self, request: &RequestContext<'_>, member: &Worker, status: u16) {
+    fn fail_on_status(&self, request: &RequestContext<'_>, member: &ProxyWorker, status: u16) {
         if member.may_fail() && self.balancer.rules.fail_on.contains(&status) {
             let text = format!(
                 "{}: Forcing worker ({}) into error state due to status code {status} matching \
@@ -216,9 +223,9 @@ impl Group {
     fn judge(
         &self,
         request: &RequestContext<'_>,
-        member: &Worker,
-        failed: &Failed,
-        work: &Work,
+        member: &ProxyWorker,
+        failed: &FailedTry,
+        work: &FcgiWork,
     ) -> bool {
         let status = failed.failure.status.code();
         if failed.is_unreachable {
@@ -269,9 +276,9 @@ impl Group {
 }
 
 /// Why a member has not answered.
-enum Asked {
+enum MemberFailure {
     Stop(Stop),
-    Failed(Failed),
+    Failed(FailedTry),
 }
 
 /// The value of a parameter in a URL (get_path_param).
@@ -297,13 +304,13 @@ fn in_cookie<'c>(cookies: &'c str, name: &str) -> Option<&'c str> {
 }
 
 /// A request in work at a member.
-struct Busy {
+struct BusyMember {
     balancer: Arc<Balancer>,
     nth: usize,
 }
 
-impl Busy {
-    fn new(balancer: &Arc<Balancer>, nth: usize, work: &Work) -> Self {
+impl BusyMember {
+    fn new(balancer: &Arc<Balancer>, nth: usize, work: &FcgiWork) -> Self {
         let busy = Self { balancer: balancer.clone(), nth };
         busy.add(work.length());
         if let Some(share) = balancer.shares().get_mut(nth) {
@@ -322,15 +329,17 @@ impl Busy {
     fn until_the_end_of(self, mut response: Response) -> Response {
         self.add(response.body.len().unwrap_or(0));
         let mut pieces = std::mem::take(&mut response.body.pieces);
-        if let Some(Piece::Stream(source)) = pieces.pop_if(|it| matches!(it, Piece::Stream(_))) {
-            pieces.push(Piece::Stream(Box::new(Counted { source, busy: self })));
+        if let Some(BodyPiece::Stream(source)) =
+            pieces.pop_if(|it| matches!(it, BodyPiece::Stream(_)))
+        {
+            pieces.push(BodyPiece::Stream(Box::new(Counted { source, busy: self })));
         }
         response.body = Body { pieces };
         response
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyMember {
     fn drop(&mut self) {
         if let Some(share) = self.balancer.shares().get_mut(self.nth) {
             share.busy = share.busy.saturating_sub(1);
@@ -340,11 +349,11 @@ impl Drop for Busy {
 
 /// A body whose bytes are counted.
 struct Counted {
-    source: Box<dyn Source>,
-    busy: Busy,
+    source: Box<dyn BodySource>,
+    busy: BusyMember,
 }
 
-impl Source for Counted {
+impl BodySource for Counted {
     fn pause(&mut self) {
         self.source.pause();
     }

@@ -1,10 +1,10 @@
 //! Groups of backends (httpd's proxy_balancer): what is said about one, its members, and who of
 //! them is next. What each has had to do is known per process; the arithmetic is in `choose`.
 
-use super::choose::{self, Method, Share};
+use super::choose::{self, LbMethod, MemberShare};
 use super::parameters;
 use super::url::BALANCER;
-use super::worker::Worker;
+use super::worker::ProxyWorker;
 use config::args;
 use server::site::builder::Builder;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,15 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Balancer {
     /// `balancer://name` in lower case.
     pub(crate) name: String,
-    pub(super) members: Vec<Arc<Worker>>,
-    pub(super) rules: Rules,
-    shares: Arc<Mutex<Vec<Share>>>,
+    pub(super) members: Vec<Arc<ProxyWorker>>,
+    pub(super) rules: BalancerRules,
+    shares: Arc<Mutex<Vec<MemberShare>>>,
 }
 
 /// `key=value` of a group.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
-    method: Method,
+pub(super) struct BalancerRules {
+    method: LbMethod,
     /// `stickysession`: what the cookie is called, and the parameter of a URL.
     pub(super) sticky: Option<(String, String)>,
     /// `stickysessionsep`: what stands before the route in a session.
@@ -70,8 +70,8 @@ impl Balancer {
         if name.len() >= NAME_BYTES {
             return Err(format!("balancer name ({name}) too long"));
         }
-        let rules = Rules {
-            method: Method::Requests,
+        let rules = BalancerRules {
+            method: LbMethod::Requests,
             sticky: None,
             separator: Some(b'.'),
             ends_at_semicolon: false,
@@ -109,14 +109,14 @@ impl Balancer {
         }
     }
 
-    pub(super) fn shares(&self) -> MutexGuard<'_, Vec<Share>> {
+    pub(super) fn shares(&self) -> MutexGuard<'_, Vec<MemberShare>> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        shares.resize_with(self.members.len(), Share::default);
+        shares.resize_with(self.members.len(), MemberShare::default);
         shares
     }
 }
 
-impl Rules {
+impl BalancerRules {
     /// Take in one parameter (set_balancer_param of mod_proxy.c).
     ///
     /// # Errors
@@ -154,8 +154,8 @@ impl Rules {
 }
 
 /// Each way is a module of httpd, and known only if that is loaded.
-fn method(builder: &Builder, value: &str) -> Result<Method, String> {
-    let found = Method::ALL.iter().find(|row| row.0 == value && value.len() <= METHOD_BYTES);
+fn method(builder: &Builder, value: &str) -> Result<LbMethod, String> {
+    let found = LbMethod::ALL.iter().find(|row| row.0 == value && value.len() <= METHOD_BYTES);
     let found = found.filter(|row| builder.has_module(row.1));
     found.map(|row| row.2).ok_or_else(|| "unknown lbmethod".into())
 }

@@ -1,12 +1,12 @@
 //! Who of a group is next: the order of sets, spares and standbys (proxy_balancer_get_best_worker
 //! of proxy_util.c), and in it the ways of the lbmethod_* modules. Only arithmetic.
 
-use super::worker::Worker;
+use super::worker::ProxyWorker;
 use std::sync::Arc;
 
 /// By what the next member is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum LbMethod {
     /// Requests in proportion to load factors.
     Requests,
     /// Bytes in proportion to load factors.
@@ -15,7 +15,7 @@ pub(super) enum Method {
     Busyness,
 }
 
-impl Method {
+impl LbMethod {
     /// With the name of each, and the module that it is in httpd.
     pub(super) const ALL: [(&str, &str, Self); 3] = [
         ("byrequests", "lbmethod_byrequests_module", Self::Requests),
@@ -26,7 +26,7 @@ impl Method {
 
 /// What a member has had to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct MemberShare {
     /// How urgently it is to have more (`lbstatus`).
     pub(super) urgency: i64,
     /// Requests in work.
@@ -36,19 +36,19 @@ pub(super) struct Share {
 }
 
 /// A choice in the making.
-struct Choice<'c> {
-    members: &'c [Arc<Worker>],
-    shares: &'c mut [Share],
-    method: Method,
+struct MemberChoice<'c> {
+    members: &'c [Arc<ProxyWorker>],
+    shares: &'c mut [MemberShare],
+    method: LbMethod,
     best: Option<usize>,
     handed_out: i64,
 }
 
-impl Choice<'_> {
+impl MemberChoice<'_> {
     /// Look at one that can be asked. As in httpd looking is what raises its urgency.
     fn consider(&mut self, nth: usize) {
         let factor = i64::from(self.members[nth].parameters.load_factor);
-        if self.method != Method::Traffic {
+        if self.method != LbMethod::Traffic {
             self.shares[nth].urgency += factor;
             self.handed_out += factor;
         }
@@ -56,11 +56,11 @@ impl Choice<'_> {
             let (own, other) = (&self.shares[nth], &self.shares[best]);
             let factor_of = |nth: usize| self.members[nth].parameters.load_factor.unsigned_abs();
             match self.method {
-                Method::Requests => own.urgency > other.urgency,
-                Method::Busyness => {
+                LbMethod::Requests => own.urgency > other.urgency,
+                LbMethod::Busyness => {
                     own.busy < other.busy || own.busy == other.busy && own.urgency > other.urgency
                 }
-                Method::Traffic => {
+                LbMethod::Traffic => {
                     own.bytes / u64::from(factor_of(nth).max(1))
                         < other.bytes / u64::from(factor_of(best).max(1))
                 }
@@ -74,15 +74,15 @@ impl Choice<'_> {
 
 /// The member that is next, if one can be asked.
 pub(super) fn next(
-    members: &[Arc<Worker>],
-    shares: &mut [Share],
-    method: Method,
+    members: &[Arc<ProxyWorker>],
+    shares: &mut [MemberShare],
+    method: LbMethod,
     tried: &[usize],
 ) -> Option<usize> {
     let mut sets: Vec<u8> = members.iter().map(|member| member.parameters.set).collect();
     sets.sort_unstable();
     sets.dedup();
-    let mut choice = Choice { members, shares, method, best: None, handed_out: 0 };
+    let mut choice = MemberChoice { members, shares, method, best: None, handed_out: 0 };
     for set in sets {
         let of_set = |nth: &usize| members[*nth].parameters.set == set;
         among(&mut choice, (0..members.len()).filter(of_set), tried);
@@ -97,7 +97,7 @@ pub(super) fn next(
 
 /// The members of one set: spares take the places of those that cannot be asked, standbys come when
 /// nobody else is left.
-fn among(choice: &mut Choice<'_>, set: impl Iterator<Item = usize>, tried: &[usize]) {
+fn among(choice: &mut MemberChoice<'_>, set: impl Iterator<Item = usize>, tried: &[usize]) {
     let (mut spares, mut standbys, mut missing) = (Vec::new(), Vec::new(), 0);
     for nth in set {
         let states = choice.members[nth].parameters.states;
@@ -119,7 +119,7 @@ fn among(choice: &mut Choice<'_>, set: impl Iterator<Item = usize>, tried: &[usi
 /// The member of a route, standbys last; one that cannot be asked may name another
 /// (find_route_worker of mod_proxy_balancer.c).
 pub(super) fn routed(
-    members: &[Arc<Worker>],
+    members: &[Arc<ProxyWorker>],
     route: &str,
     tried: &[usize],
     depth: usize,
@@ -148,7 +148,7 @@ pub(super) fn routed(
 }
 
 /// Sessions count, too: as if the member had been chosen.
-pub(super) fn charge(members: &[Arc<Worker>], shares: &mut [Share], nth: usize) {
+pub(super) fn charge(members: &[Arc<ProxyWorker>], shares: &mut [MemberShare], nth: usize) {
     let mut handed_out = 0;
     for (member, share) in members.iter().zip(shares.iter_mut()) {
         if member.is_usable() {
@@ -164,9 +164,9 @@ mod tests {
     use super::*;
 
     /// A group of members with such parameters.
-    fn group(members: &[&str]) -> Vec<Arc<Worker>> {
+    fn group(members: &[&str]) -> Vec<Arc<ProxyWorker>> {
         let member = |(nth, text): (usize, &&str)| {
-            let mut worker = Worker::new(&format!("fcgi://h{nth}"), false, true).unwrap();
+            let mut worker = ProxyWorker::new(&format!("fcgi://h{nth}"), false, true).unwrap();
             for (key, value) in text.split(' ').filter_map(|pair| pair.split_once('=')) {
                 worker.parameters.set(key, value).unwrap();
             }
@@ -176,16 +176,16 @@ mod tests {
     }
 
     /// Who answers the first requests.
-    fn order(members: &[&str], method: Method, count: usize) -> Vec<Option<usize>> {
+    fn order(members: &[&str], method: LbMethod, count: usize) -> Vec<Option<usize>> {
         let members = group(members);
-        let mut shares = vec![Share::default(); members.len()];
+        let mut shares = vec![MemberShare::default(); members.len()];
         (0..count).map(|_| next(&members, &mut shares, method, &[])).collect()
     }
 
     #[test]
     fn requests_are_shared_out_by_load_factor() {
         let by_requests = |members: &[&str], count| {
-            let order = order(members, Method::Requests, count);
+            let order = order(members, LbMethod::Requests, count);
             order.into_iter().map(Option::unwrap).collect::<Vec<_>>()
         };
         assert_eq!(by_requests(&["", "", ""], 6), [0, 1, 2, 0, 1, 2]);
@@ -207,18 +207,18 @@ mod tests {
             (&["status=N", "status=E"], None),
             (&[], None),
         ] {
-            assert_eq!(order(members, Method::Requests, 1), [expected], "{members:?}");
+            assert_eq!(order(members, LbMethod::Requests, 1), [expected], "{members:?}");
         }
     }
 
     #[test]
     fn the_least_busy_and_the_least_used_are_next() {
         let members = group(&["", ""]);
-        let mut shares = [Share { busy: 2, bytes: 10, ..Share::default() }; 2];
-        shares[1] = Share { busy: 1, bytes: 500, ..Share::default() };
-        assert_eq!(next(&members, &mut shares, Method::Busyness, &[]), Some(1));
-        assert_eq!(next(&members, &mut shares, Method::Busyness, &[1]), Some(0));
-        assert_eq!(next(&members, &mut shares, Method::Traffic, &[]), Some(0));
+        let mut shares = [MemberShare { busy: 2, bytes: 10, ..MemberShare::default() }; 2];
+        shares[1] = MemberShare { busy: 1, bytes: 500, ..MemberShare::default() };
+        assert_eq!(next(&members, &mut shares, LbMethod::Busyness, &[]), Some(1));
+        assert_eq!(next(&members, &mut shares, LbMethod::Busyness, &[1]), Some(0));
+        assert_eq!(next(&members, &mut shares, LbMethod::Traffic, &[]), Some(0));
     }
 
     #[test]

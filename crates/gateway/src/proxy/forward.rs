@@ -2,13 +2,13 @@
 //! `PATH_INFO` and the name of the script (proxy_fixup of mod_proxy.c, proxy_fcgi_canon and
 //! send_environment of mod_proxy_fcgi.c).
 
-use super::balanced::Group;
+use super::balanced::BalancerGroup;
 use super::balancer::Balancer;
 use super::pass::Pass;
-use super::worker::Worker;
+use super::worker::ProxyWorker;
 use super::{HOST_SETTINGS, url};
 use crate::proxy_fcgi;
-use crate::proxy_fcgi::{Job, Target};
+use crate::proxy_fcgi::{FcgiJob, FcgiTarget};
 use logging::level::Level;
 use message::Status;
 use message::path::EncodedSlashes;
@@ -34,7 +34,7 @@ pub(super) struct Forward {
     pub(super) is_raw: bool,
     pub(super) pass: Arc<Pass>,
     /// What is asked for, once that is known.
-    pub(super) job: Option<Job>,
+    pub(super) job: Option<FcgiJob>,
 }
 
 /// Fixup hook, before all others: the URL becomes what the application is told.
@@ -58,7 +58,7 @@ async fn canonical(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let Some(authority) = shown.strip_prefix("//").and_then(|it| it.split('/').next()) else {
         return Err(bad_url(&shown, "Malformed URL").into());
     };
-    let target = Target::new(forward.pass.socket.clone(), authority)
+    let target = FcgiTarget::new(forward.pass.socket.clone(), authority)
         .map_err(|text| bad_url(&shown, &text))?;
     let job = job(request, target, path_of(&url), &forward).await?;
     if let Some(forward) = FORWARD.change(&mut request.state) {
@@ -89,7 +89,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         return Err(no_protocol(request, scheme).into());
     };
     let path = path_of(url).to_vec();
-    let group = Group { balancer: balancer.clone(), path, is_raw: forward.is_raw };
+    let group = BalancerGroup { balancer: balancer.clone(), path, is_raw: forward.is_raw };
     Ok(Some(Rc::new(group)))
 }
 
@@ -131,10 +131,10 @@ pub(crate) fn no_protocol(request: &RequestContext<'_>, scheme: &str) -> Failure
 /// What the backend of a URL is asked for: `path` stands behind the host and the slash.
 async fn job(
     request: &mut RequestContext<'_>,
-    target: Target,
+    target: FcgiTarget,
     path: &[u8],
     forward: &Forward,
-) -> Result<Job, Stop> {
+) -> Result<FcgiJob, Stop> {
     let (file, is_on_disk) = script(request, path, forward.is_raw).await?;
     let url = [target.url().as_bytes(), &file[..]].concat();
     let host_end = target.url().len();
@@ -142,19 +142,19 @@ async fn job(
     let hosts = HOST_SETTINGS.of(&request.host.modules);
     let worker = hosts.worker(&url, host_end, target.socket(), own).cloned();
     show(request, url);
-    Ok(Job::new(Arc::new(target), worker, Some(file), is_on_disk))
+    Ok(FcgiJob::new(Arc::new(target), worker, Some(file), is_on_disk))
 }
 
 /// The same of a member of a group.
 pub(super) async fn member_job(
     request: &mut RequestContext<'_>,
-    (member, target): (&Arc<Worker>, Target),
+    (member, target): (&Arc<ProxyWorker>, FcgiTarget),
     path: &[u8],
     is_raw: bool,
-) -> Result<Job, Stop> {
+) -> Result<FcgiJob, Stop> {
     let (file, is_on_disk) = script(request, path, is_raw).await?;
     show(request, [target.url().as_bytes(), &file[..]].concat());
-    let job = Job::new(Arc::new(target), Some(member.clone()), Some(file), is_on_disk);
+    let job = FcgiJob::new(Arc::new(target), Some(member.clone()), Some(file), is_on_disk);
     Ok(job.of_member())
 }
 

@@ -2,12 +2,12 @@
 //! order of checks and with its words (add_pass, add_member and set_proxy_param of mod_proxy.c).
 
 use super::balancer::Balancer;
-use super::pass::{Flags, From, Pass};
-use super::worker::Worker;
+use super::pass::{From, Pass, PassFlags};
+use super::worker::ProxyWorker;
 use super::{HOST_SETTINGS, SETTINGS, url};
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Call, Error};
-use pattern::Template;
+use pattern::Replacement;
 use server::site::builder::Builder;
 use server::site::section::regex;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ struct PassWords {
     from: String,
     is_regex: bool,
     real: String,
-    flags: Flags,
+    flags: PassFlags,
     pairs: Pairs,
 }
 
@@ -45,7 +45,7 @@ fn add_pass(builder: &mut Builder, call: &Call<'_>, is_match: bool) -> Done {
         true => {
             let regex = regex(&from, builder.server.regex, 0)
                 .map_err(|error| error.reworded("Regular expression could not be compiled."))?;
-            From::Regex(regex, Template::parse(&url))
+            From::Regex(regex, Replacement::parse(&url))
         }
         false => From::Prefix(from),
     };
@@ -66,8 +66,8 @@ fn read_pass(builder: &Builder, call: &Call<'_>, is_match: bool) -> Result<PassW
     let section = builder.section_argument();
     let mut from = section.clone();
     let mut is_regex = is_match || section.as_deref().is_some_and(is_wild);
-    let (mut real, mut flags, mut pairs) = (None, Flags::default(), Pairs::new());
-    for word in Words::new(call.raw).map(|word| word.text) {
+    let (mut real, mut flags, mut pairs) = (None, PassFlags::default(), Pairs::new());
+    for word in LineWords::new(call.raw).map(|word| word.text) {
         match (&from, &real) {
             (None, _) if word == "~" && is_match => {
                 return Err("ProxyPassMatch invalid syntax ('~' usage).".into());
@@ -86,7 +86,7 @@ fn read_pass(builder: &Builder, call: &Call<'_>, is_match: bool) -> Result<PassW
     Ok(PassWords { from: from.unwrap_or_default(), is_regex, real, flags, pairs })
 }
 
-fn read_flag(word: &str, has_path: bool, flags: &mut Flags, pairs: &mut Pairs) -> Done {
+fn read_flag(word: &str, has_path: bool, flags: &mut PassFlags, pairs: &mut Pairs) -> Done {
     match word.to_ascii_lowercase().as_str() {
         "nocanon" => flags.is_raw = true,
         "interpolate" => flags.interpolates = true,
@@ -158,7 +158,7 @@ fn define(
     let (nth, is_shared) = match known_worker(builder, &pass.real, pass.socket.as_deref(), is_match)
     {
         Some(nth) => (nth, true),
-        None => (add_worker(builder, Worker::new(real, is_match, false)?), false),
+        None => (add_worker(builder, ProxyWorker::new(real, is_match, false)?), false),
     };
     let name = HOST_SETTINGS.change(&mut builder.host().modules).workers[nth].name.clone();
     pass.worker = is_match.then(|| name.clone());
@@ -192,7 +192,7 @@ fn warn_of_protocol(call: &Call<'_>, url: &str) {
 pub(super) fn balancer_member(builder: &mut Builder, call: &Call<'_>) -> Done {
     let section = builder.section_argument();
     let (mut path, mut name, mut pairs) = (section.clone(), None, Pairs::new());
-    for word in Words::new(call.raw).map(|word| word.text) {
+    for word in LineWords::new(call.raw).map(|word| word.text) {
         match word.split_once('=') {
             Some((key, value)) => push(&mut pairs, key, value),
             None if path.is_none() => path = Some(word),
@@ -225,10 +225,10 @@ fn add_member(
     pairs: &Pairs,
 ) -> Result<(), String> {
     let nth = balancer(builder, path)?;
-    let mut worker = Worker::new(name, false, true)?;
+    let mut worker = ProxyWorker::new(name, false, true)?;
     warn_of_protocol(call, &worker.name);
     let members = &HOST_SETTINGS.change(&mut builder.host().modules).balancers[nth].members;
-    let is_same = |known: &&Arc<Worker>| {
+    let is_same = |known: &&Arc<ProxyWorker>| {
         known.socket == worker.socket && worker.name.starts_with(known.name.as_str())
     };
     if let Some(known) = members.iter().find(is_same).cloned() {
@@ -244,7 +244,7 @@ fn add_member(
 }
 
 pub(super) fn proxy_set(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let mut words: Vec<String> = Words::new(call.raw).map(|word| word.text).collect();
+    let mut words: Vec<String> = LineWords::new(call.raw).map(|word| word.text).collect();
     let section = builder.proxy_argument().map(|(name, is_match)| (name.to_owned(), is_match));
     let is_in_section = section.is_some();
     let (name, is_match) = match section {
@@ -252,9 +252,9 @@ pub(super) fn proxy_set(builder: &mut Builder, call: &Call<'_>) -> Done {
         None if words.is_empty() => (String::new(), false),
         None => (words.remove(0), false),
     };
-    let subject = match Subject::find(builder, &name, is_match)? {
+    let subject = match ProxySubject::find(builder, &name, is_match)? {
         Some(subject) => subject,
-        None if is_in_section => Subject::define(builder, &name, is_match)
+        None if is_in_section => ProxySubject::define(builder, &name, is_match)
             .map_err(|text| Error::from(format!("ProxySet {text}")))?,
         None => {
             let kind = if Balancer::is_named(&name) { "Balancer" } else { "Worker" };
@@ -272,12 +272,12 @@ pub(super) fn proxy_set(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 /// What `ProxySet` and `<Proxy>` with arguments are about: the number of a backend or group.
-pub(super) enum Subject {
+pub(super) enum ProxySubject {
     Worker(usize),
     Balancer(usize),
 }
 
-impl Subject {
+impl ProxySubject {
     /// The one that is there already.
     pub(super) fn find(
         builder: &mut Builder,
@@ -303,7 +303,7 @@ impl Subject {
             return balancer(builder, name).map(Self::Balancer);
         }
         let name = url::with_absolute_socket(name, &builder.server.runtime_dir);
-        Ok(Self::Worker(add_worker(builder, Worker::new(&name, is_match, false)?)))
+        Ok(Self::Worker(add_worker(builder, ProxyWorker::new(&name, is_match, false)?)))
     }
 
     /// The error comes with the pair that is wrong.
@@ -350,7 +350,7 @@ fn known_worker(
     let start = text.find("://").map(|at| at + 3)?;
     let host_end = text[start..].find('/').map_or(text.len(), |at| start + at);
     let url = [&text[..host_end].to_ascii_lowercase(), &text[host_end..]].concat();
-    let covers = |worker: &Worker| {
+    let covers = |worker: &ProxyWorker| {
         let is_same = worker.is_match == is_match && worker.socket.as_deref() == socket;
         is_same.then(|| worker.covers(url.as_bytes(), host_end)).flatten()
     };
@@ -358,7 +358,7 @@ fn known_worker(
     workers.filter_map(|(nth, worker)| Some((covers(worker)?, nth))).max().map(|row| row.1)
 }
 
-fn add_worker(builder: &mut Builder, worker: Worker) -> usize {
+fn add_worker(builder: &mut Builder, worker: ProxyWorker) -> usize {
     let workers = &mut HOST_SETTINGS.change(&mut builder.host().modules).workers;
     workers.push(Arc::new(worker));
     workers.len() - 1

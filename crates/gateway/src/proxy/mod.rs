@@ -21,9 +21,9 @@ use forward::{FORWARD, Forward};
 pub(crate) use forward::{find_path_info, fixup, resolve};
 pub use rows::MODULE;
 pub(crate) use url::{FCGI_PORT, split_socket, with_absolute_socket};
-pub(crate) use worker::Worker;
+pub(crate) use worker::ProxyWorker;
 
-pub(crate) use balanced::Group;
+pub(crate) use balanced::BalancerGroup;
 
 use server::mapping::Place;
 use server::phase::Stop;
@@ -46,7 +46,7 @@ pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     passes: Vec<Arc<Pass>>,
-    workers: Vec<Arc<Worker>>,
+    workers: Vec<Arc<ProxyWorker>>,
     balancers: Vec<Arc<Balancer>>,
     /// `ProxyTimeout`
     timeout_ms: Option<u64>,
@@ -92,8 +92,8 @@ impl HostSettings {
         host_end: usize,
         socket: Option<&Path>,
         own: Option<&str>,
-    ) -> Option<&Arc<Worker>> {
-        let length = |worker: &Worker| match own {
+    ) -> Option<&Arc<ProxyWorker>> {
+        let length = |worker: &ProxyWorker| match own {
             Some(own) if worker.is_match && worker.name == own => Some(own.len()),
             _ if worker.is_match => None,
             _ => worker.covers(url, host_end),

@@ -1,7 +1,7 @@
 //! `key=value` of backends, with httpd's bounds and words (set_worker_param of mod_proxy.c). What
 //! is kept is what has a use here; the rest is checked.
 
-use config::args::{self, Unit};
+use config::args::{self, TimeUnit};
 
 /// What is said about a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,11 +135,11 @@ impl Parameters {
             }
             "connectiontimeout" => {
                 let text = "Connectiontimeout must be at least one millisecond.";
-                self.connect_ms = Some(span(value, Unit::Second, "Connectiontimeout", text)?);
+                self.connect_ms = Some(span(value, TimeUnit::Second, "Connectiontimeout", text)?);
             }
             _ => {
                 let text = "Ping/Pong timeout must be at least one millisecond";
-                span(value, Unit::Second, "Ping/Pong timeout", text)?;
+                span(value, TimeUnit::Second, "Ping/Pong timeout", text)?;
             }
         }
         Ok(())
@@ -159,7 +159,8 @@ impl Parameters {
             }
             "acquire" => {
                 let text = "Acquire must be at least one millisecond";
-                self.acquire_ms = Some(span(value, Unit::Millisecond, "Acquire timeout", text)?);
+                self.acquire_ms =
+                    Some(span(value, TimeUnit::Millisecond, "Acquire timeout", text)?);
             }
             "enablereuse" => self.reuse = Some(on_off("EnableReuse", value)?),
             _ => self.reuse = Some(!on_off("DisableReuse", value)?),
@@ -229,7 +230,7 @@ fn check_unused(key: &str, value: &str) -> Result<(), String> {
 }
 
 fn is_address_ttl(value: &str) -> bool {
-    let ttl = args::parse_duration(value, Unit::Second);
+    let ttl = args::parse_duration(value, TimeUnit::Second);
     let is_right = |ttl: std::time::Duration| {
         ttl.subsec_nanos() == 0 && ttl.as_secs() <= u64::from(i32::MAX.unsigned_abs())
     };
@@ -262,7 +263,7 @@ pub(super) fn seconds(value: &str, least: i32) -> Option<u64> {
 }
 
 /// A span of at least a millisecond.
-fn span(value: &str, unit: Unit, what: &str, short: &str) -> Result<u64, String> {
+fn span(value: &str, unit: TimeUnit, what: &str, short: &str) -> Result<u64, String> {
     let span = args::parse_duration(value, unit).ok_or(format!("{what} has wrong format"))?;
     match u64::try_from(span.as_millis()).unwrap_or(u64::MAX) {
         0 => Err(short.to_owned()),

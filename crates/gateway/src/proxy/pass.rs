@@ -4,7 +4,7 @@
 use super::{SETTINGS, url};
 use message::Status;
 use message::path::decode_with;
-use pattern::{Captures, Regex, Template};
+use pattern::{Captures, Regex, Replacement};
 use server::failure::Failure;
 use server::phase::Stop;
 use server::request_context::RequestContext;
@@ -22,7 +22,7 @@ pub(crate) struct Pass {
     pub(crate) socket: Option<PathBuf>,
     /// The backend with groups in its name that the line has made.
     pub(crate) worker: Option<String>,
-    pub(super) flags: Flags,
+    pub(super) flags: PassFlags,
 }
 
 /// What a path is compared with.
@@ -30,12 +30,12 @@ pub(crate) struct Pass {
 pub(super) enum From {
     /// A prefix of whole segments.
     Prefix(String),
-    Regex(Arc<Regex>, Template),
+    Regex(Arc<Regex>, Replacement),
 }
 
 /// Words of the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Flags {
+pub(super) struct PassFlags {
     /// `nocanon`: what the client sent goes on as it is.
     pub(super) is_raw: bool,
     /// `interpolate`: variables are filled in, where `ProxyPassInterpolateEnv` says so.
@@ -63,7 +63,7 @@ impl Pass {
             true => interpolated(text, &request.tables.env),
             false => text.as_bytes().to_vec(),
         };
-        let Flags { is_raw, maps_encoded, .. } = self.flags;
+        let PassFlags { is_raw, maps_encoded, .. } = self.flags;
         let sent = if is_raw || maps_encoded { sent(request) } else { Vec::new() };
         let path = if maps_encoded { without_query(&sent) } else { &request.path };
         let raw = is_raw.then_some(&sent);
@@ -102,13 +102,13 @@ impl Pass {
     /// The URL with its groups. One without any is followed by the whole path.
     fn expand(
         &self,
-        template: &Template,
+        template: &Replacement,
         subject: &[u8],
         found: &Captures,
         fill: &dyn Fn(&str) -> Vec<u8>,
     ) -> Result<Vec<u8>, Stop> {
         let real = fill(&self.real);
-        let changed = (real != self.real.as_bytes()).then(|| Template::parse(&real));
+        let changed = (real != self.real.as_bytes()).then(|| Replacement::parse(&real));
         let mut url = Vec::new();
         let done = changed.as_ref().unwrap_or(template).expand(subject, found, &mut url);
         done.map_err(|_| {

@@ -1,13 +1,13 @@
 //! `<Proxy>` and `<ProxyMatch>`: settings for requests that go to a backend, and parameters of one
 //! (proxysection of mod_proxy.c).
 
-use super::lines::{Subject, is_wild};
+use super::lines::{ProxySubject, is_wild};
 use super::url;
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Call, Error};
 use server::site::builder::Builder;
 use server::site::section::{Matcher, SectionKind, regex};
-use server::site::wildcard::Pattern;
+use server::site::wildcard::WildcardPattern;
 
 type Done = Result<(), Error>;
 
@@ -21,7 +21,7 @@ pub(super) fn proxy_match(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn enter(builder: &mut Builder, call: &Call<'_>, is_match: bool) -> Done {
     builder.check_not_in_limit(call)?;
-    let mut words: Vec<String> = Words::new(call.raw).map(|word| word.text).collect();
+    let mut words: Vec<String> = LineWords::new(call.raw).map(|word| word.text).collect();
     let mut name = if words.is_empty() { String::new() } else { words.remove(0) };
     if name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("proxy:")) {
         name.drain(..6);
@@ -32,7 +32,7 @@ fn enter(builder: &mut Builder, call: &Call<'_>, is_match: bool) -> Done {
             Matcher::Regex(found.map_err(|error| error.reworded("Regex could not be compiled"))?)
         }
         (false, true) => Matcher::Regex(regex(&as_regex(&name), builder.server.regex, 0)?),
-        (false, false) => Matcher::Wildcard(Pattern::literal(&name)),
+        (false, false) => Matcher::Wildcard(WildcardPattern::literal(&name)),
     };
     if !words.is_empty() {
         set(builder, call, &name, is_match, &words)?;
@@ -62,9 +62,9 @@ fn set(
     if url::split_socket(name).is_none() {
         return Err("<Proxy/ProxyMatch > uses an invalid \"unix:\" URL".into());
     }
-    let subject = match Subject::find(builder, name, false)? {
+    let subject = match ProxySubject::find(builder, name, false)? {
         Some(subject) => subject,
-        None => Subject::define(builder, name, false)
+        None => ProxySubject::define(builder, name, false)
             .map_err(|text| Error::from(format!("{} {text}", call.name)))?,
     };
     for word in words {
@@ -108,7 +108,7 @@ fn literal(letter: char, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pattern::{Flags, Regex};
+    use pattern::{PatternFlags, Regex};
 
     #[test]
     fn wildcards_of_a_section_match_slashes() {
@@ -122,7 +122,7 @@ mod tests {
             ("fcgi://h.x/*", "fcgi://hax/", false),
             ("fcgi://h\\*", "fcgi://h*", true),
         ] {
-            let regex = Regex::new(&as_regex(pattern), Flags::default()).unwrap();
+            let regex = Regex::new(&as_regex(pattern), PatternFlags::default()).unwrap();
             assert_eq!(regex.is_match(url.as_bytes()).unwrap(), expected, "{pattern} {url}");
         }
     }

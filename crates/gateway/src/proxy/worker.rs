@@ -16,7 +16,7 @@ const RETRY_MS: u64 = 5_000;
 
 /// A backend.
 #[derive(Clone, Debug)]
-pub(crate) struct Worker {
+pub(crate) struct ProxyWorker {
     /// `scheme://host[:port][/path]`, scheme and host in lower case, without the usual port.
     pub(crate) name: String,
     /// The socket before the URL, which is connected to instead of the host.
@@ -34,7 +34,7 @@ struct Health {
     until_ms: AtomicU64,
 }
 
-impl Worker {
+impl ProxyWorker {
     /// One for a URL of the configuration.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_backend_is_called_by_its_url() {
-        let name = |url| Worker::new(url, false, false).map(|worker| worker.name);
+        let name = |url| ProxyWorker::new(url, false, false).map(|worker| worker.name);
         for (url, expected) in [
             ("FCGI://Host.Example:8000/A", Ok("fcgi://host.example/A")),
             ("fcgi://h:9000", Ok("fcgi://h:9000")),
@@ -173,7 +173,7 @@ mod tests {
         ] {
             assert_eq!(name(url).as_deref(), expected.map_err(str::to_owned).as_deref(), "{url}");
         }
-        let name = |url| Worker::new(url, true, false).map(|worker| worker.name);
+        let name = |url| ProxyWorker::new(url, true, false).map(|worker| worker.name);
         assert_eq!(name("fcgi://h:90$1/a$2").as_deref(), Ok("fcgi://h:90$1/a$2"));
     }
 
@@ -185,7 +185,7 @@ mod tests {
             ("fcgi://h/y", "fcgi://h/x", None),
             ("fcgi://h", "fcgi://host/x", None),
         ] {
-            let worker = Worker::new(name, false, false).unwrap();
+            let worker = ProxyWorker::new(name, false, false).unwrap();
             let host_end = url.rfind('/').unwrap();
             assert_eq!(worker.covers(url.as_bytes(), host_end), expected, "{name} {url}");
         }

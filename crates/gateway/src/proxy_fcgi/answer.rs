@@ -2,10 +2,10 @@
 //! the log, in httpd's words and with what helps beside them.
 
 use super::job::is_shortage;
-use super::relay::{Fault, Relay};
-use super::{NAME, Place, Target};
+use super::relay::{BackendFault, FcgiRelay};
+use super::{FcgiTarget, NAME, TargetAddress};
 use fastcgi::ScriptHead;
-use fastcgi::record::Kind;
+use fastcgi::record::RecordKind;
 use logging::level::Level;
 use logging::message::Message;
 use logging::ration::Ration;
@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Where lines go that come while the answer is on its way.
-pub(crate) struct Log {
+pub(crate) struct BackendLog {
     server: Arc<Server>,
     host: usize,
     client: SocketAddr,
@@ -37,12 +37,12 @@ pub(crate) struct Log {
 #[derive(Clone, Debug)]
 pub(crate) enum Voice {
     /// mod_proxy_fcgi's, of a request to this application.
-    Proxy(Arc<Target>),
+    Proxy(Arc<FcgiTarget>),
     /// mod_fcgid's.
     Fcgid,
 }
 
-impl Log {
+impl BackendLog {
     pub(crate) fn of(request: &RequestContext<'_>, voice: Voice) -> Self {
         let client = SocketAddr::new(request.client(), request.received().client.port());
         let (server, host) = (request.context.server(), request.host.index);
@@ -64,7 +64,7 @@ impl Log {
         }
     }
 
-    pub(crate) fn unknown(&mut self, kind: Kind) {
+    pub(crate) fn unknown(&mut self, kind: RecordKind) {
         if matches!(self.voice, Voice::Proxy(_)) {
             self.complain(Some(1072), &[format!("Got bogus record {}", kind.0).as_bytes()]);
         }
@@ -79,7 +79,7 @@ impl Log {
     }
 
     /// The answer to the request has no end; and how far it came.
-    pub(crate) fn broken_off(&self, fault: &Fault, progress: &str) {
+    pub(crate) fn broken_off(&self, fault: &BackendFault, progress: &str) {
         let line = String::from_utf8_lossy(self.received.view().request_line());
         let tried = format!("[{line}, {progress}]");
         match &self.voice {
@@ -111,7 +111,7 @@ impl Log {
 }
 
 /// The end of the request.
-impl Drop for Log {
+impl Drop for BackendLog {
     fn drop(&mut self) {
         let Some(bytes) = self.ration.settle() else { return };
         let most = Ration::MEBIBYTES;
@@ -124,13 +124,15 @@ impl Drop for Log {
 }
 
 /// What mod_fcgid says where there is no more of an answer (fcgid_proc_unix.c, proc_read_ipc).
-fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
+fn fcgid_words(fault: &BackendFault) -> (Option<i32>, String) {
     let text = match fault {
-        Fault::TimedOut(ms, _) => format!("mod_fcgid: read data timeout in {} seconds", ms / 1000),
-        Fault::Closed => {
+        BackendFault::TimedOut(ms, _) => {
+            format!("mod_fcgid: read data timeout in {} seconds", ms / 1000)
+        }
+        BackendFault::Closed => {
             "mod_fcgid: error reading data, FastCGI server closed connection".to_owned()
         }
-        Fault::Broken(error) if error.raw_os_error().is_some() => {
+        BackendFault::Broken(error) if error.raw_os_error().is_some() => {
             let text = "mod_fcgid: error reading data from FastCGI server".to_owned();
             return (error.raw_os_error(), text);
         }
@@ -139,38 +141,38 @@ fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
     (None, text)
 }
 
-fn words(fault: &Fault) -> String {
+fn words(fault: &BackendFault) -> String {
     match fault {
-        Fault::Unreachable(error) | Fault::Broken(error) => error.to_string(),
-        Fault::Full(full, _) => {
+        BackendFault::Unreachable(error) | BackendFault::Broken(error) => error.to_string(),
+        BackendFault::Full(full, _) => {
             let crowd = full.crowd.as_deref().unwrap_or("no connection became free");
             format!("{crowd}; waited for {} s", full.waited_ms.div_ceil(1000))
         }
-        Fault::TimedOut(ms, crowd) => {
+        BackendFault::TimedOut(ms, crowd) => {
             let crowd = crowd.as_ref().map(|crowd| format!("; {crowd}")).unwrap_or_default();
             format!("silent for {} s{crowd}", ms / 1000)
         }
-        Fault::Unread => "the application has not read the request".to_owned(),
-        Fault::Closed => {
+        BackendFault::Unread => "the application has not read the request".to_owned(),
+        BackendFault::Closed => {
             "the application closed the connection: it was ended, or has crashed".into()
         }
-        Fault::Protocol(fault) => fault.to_string(),
-        Fault::Refused(status) => format!("the application refuses the request: {status}"),
-        Fault::Script(fault) => String::from_utf8_lossy(&fault.message(b"")).into_owned(),
-        Fault::Request(refusal) => refusal.why.to_owned(),
+        BackendFault::Protocol(fault) => fault.to_string(),
+        BackendFault::Refused(status) => format!("the application refuses the request: {status}"),
+        BackendFault::Script(fault) => String::from_utf8_lossy(&fault.message(b"")).into_owned(),
+        BackendFault::Request(refusal) => refusal.why.to_owned(),
     }
 }
 
 /// What was tried.
-pub(super) struct Tried<'a> {
-    pub(super) target: &'a Target,
+pub(super) struct TriedBackend<'a> {
+    pub(super) target: &'a FcgiTarget,
     /// The path of the script.
     pub(super) script: Vec<u8>,
     /// For so long.
     pub(super) elapsed_ms: u64,
 }
 
-impl fmt::Display for Tried<'_> {
+impl fmt::Display for TriedBackend<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let script = String::from_utf8_lossy(&self.script);
         write!(f, "{script}, after {:.1} s", self.elapsed_ms as f64 / 1000.0)
@@ -179,17 +181,17 @@ impl fmt::Display for Tried<'_> {
 
 /// The answer to a request that could not be handed on, or came to nothing (the table of
 /// mod_proxy_fcgi's statuses).
-pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
+pub(super) fn failure(tried: &TriedBackend<'_>, fault: BackendFault) -> Failure {
     let target = tried.target;
     let shown = target.shown();
     let text = words(&fault);
     let new = |status, id, text: String| Failure::new(status, NAME, text).id(id).at_error();
     match fault {
-        Fault::Request(refusal) => Failure::from(refusal),
-        Fault::Unreachable(error) => {
+        BackendFault::Request(refusal) => Failure::from(refusal),
+        BackendFault::Unreachable(error) => {
             let (id, what) = match &target.place {
-                Place::Socket(_) => (2454, "attempt to connect to Unix domain socket"),
-                Place::Port(_) => (957, "attempt to connect to"),
+                TargetAddress::Socket(_) => (2454, "attempt to connect to Unix domain socket"),
+                TargetAddress::Port(_) => (957, "attempt to connect to"),
             };
             let text = format!("FCGI: {what} {shown} ({}) failed [{tried}]", hint(&error));
             let failure = new(Status::SERVICE_UNAVAILABLE, id, text);
@@ -198,12 +200,12 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
                 None => failure,
             }
         }
-        Fault::Full(_, status) => {
+        BackendFault::Full(_, status) => {
             let text =
                 format!("FCGI: failed to acquire connection for ({shown}): {text} [{tried}]");
             new(status, 941, text).recurring(shown)
         }
-        Fault::TimedOut(ms, crowd) => {
+        BackendFault::TimedOut(ms, crowd) => {
             let why = crowd.unwrap_or_else(|| "the script takes longer than Timeout".to_owned());
             let text = format!(
                 "Error dispatching request to {shown}: (polling) silent for {} s; {why} [{tried}]",
@@ -211,20 +213,20 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
             );
             new(Status::GATEWAY_TIMEOUT, 1075, text)
         }
-        Fault::Closed | Fault::Broken(_) | Fault::Unread => {
+        BackendFault::Closed | BackendFault::Broken(_) | BackendFault::Unread => {
             let text = format!("Failed to read FastCGI header from {shown}: {text} [{tried}]");
             new(Status::SERVICE_UNAVAILABLE, 1067, text)
         }
-        Fault::Refused(_) => {
+        BackendFault::Refused(_) => {
             let text = format!("Error dispatching request to {shown}: ({text}) [{tried}]");
             new(Status::SERVICE_UNAVAILABLE, 1075, text)
         }
-        Fault::Protocol(fault) => new(
+        BackendFault::Protocol(fault) => new(
             Status::SERVICE_UNAVAILABLE,
             fault.id().unwrap_or(1075),
             format!("{text} ({shown}) [{tried}]"),
         ),
-        Fault::Script(fault) => {
+        BackendFault::Script(fault) => {
             let mut failure = script::fault::failure(&fault, &tried.script, NAME);
             failure.id = failure.id.or(Some(1070));
             failure.text = format!("{} [{tried}]", failure.text);
@@ -250,7 +252,7 @@ fn hint(error: &std::io::Error) -> &'static str {
 pub(super) async fn response(
     request: &mut RequestContext<'_>,
     head: ScriptHead,
-    mut relay: Box<Relay>,
+    mut relay: Box<FcgiRelay>,
 ) -> Result<Response, Stop> {
     let mut response = answer::begin(request, head, NAME)?;
     let has_body = !response.status.is_bodyless() && !request.received().is_head();

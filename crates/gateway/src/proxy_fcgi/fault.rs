@@ -10,7 +10,7 @@ use upstream::fastcgi::{ConnectError, Full};
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum BackendFault {
     /// Nobody listens.
     Unreachable(io::Error),
     /// Nobody gave up a connection for us; and what that is for the client.
@@ -27,14 +27,14 @@ pub(crate) enum Fault {
     /// The application does not take the request.
     Refused(ProtocolStatus),
     /// What came is not FastCGI.
-    Protocol(fastcgi::Fault),
+    Protocol(fastcgi::ApplicationFault),
     /// What came is not the answer of a script.
     Script(ScriptFault),
     /// The body of the request is at fault.
     Request(Refusal),
 }
 
-impl From<ConnectError> for Fault {
+impl From<ConnectError> for BackendFault {
     fn from(error: ConnectError) -> Self {
         match error {
             ConnectError::Unreachable(error) => Self::Unreachable(error),
@@ -43,7 +43,7 @@ impl From<ConnectError> for Fault {
     }
 }
 
-impl From<BodyFault> for Fault {
+impl From<BodyFault> for BackendFault {
     fn from(fault: BodyFault) -> Self {
         match fault {
             BodyFault::Refused(refusal) => Self::Request(refusal),

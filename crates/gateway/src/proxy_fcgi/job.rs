@@ -1,21 +1,21 @@
 //! A request that an application is to answer: what it is sent first, how often it is tried, and
 //! what came of that.
 
-use super::relay::{Fault, Relay, Talk};
+use super::relay::{BackendFault, FcgiRelay, FcgiTalk};
 use super::settings::BackendType;
 use super::tries::Tries;
-use super::{NAME, SETTINGS, Target, answer};
+use super::{FcgiTarget, NAME, SETTINGS, answer};
 use crate::proxy;
-use crate::proxy::Worker;
+use crate::proxy::ProxyWorker;
 use config::args;
-use fastcgi::{Opening, Params, ScriptHead};
+use fastcgi::{Params, RequestOpening, ScriptHead};
 use logging::level::Level;
 use message::{BodyLength, Method, Status};
 use runtime::backend::Address;
 use runtime::clock;
 use runtime::file::Errno;
-use scoreboard::Cause;
-use server::accounting::Waits;
+use scoreboard::WaitCause;
+use server::accounting::AnswerWaits;
 use server::failure::Failure;
 use server::handler::Handler;
 use server::input_filter;
@@ -23,21 +23,21 @@ use server::large_future::boxed;
 use server::phase::Stop;
 use server::request_context::{Purpose, RequestContext};
 use server::response::Response;
-use server::script::body::Body;
+use server::script::body::ScriptBody;
 use server::script::environment::{environment, tell_body_length};
-use server::script::template::Template;
+use server::script::template::EnvironmentTemplate;
 use server::table::Table;
 use server::waiting::{NowOrLater, Waiting};
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::fastcgi::{Destination, Lease, Opening as LeaseOpening, Options};
+use upstream::fastcgi::{Destination, Lease, Opening as LeaseOpening, PoolOptions};
 
 /// The request.
 #[derive(Clone, Debug)]
-pub(crate) struct Job {
-    target: Arc<Target>,
+pub(crate) struct FcgiJob {
+    target: Arc<FcgiTarget>,
     /// What the configuration says about the backend.
-    worker: Option<Arc<Worker>>,
+    worker: Option<Arc<ProxyWorker>>,
     /// The script behind the host of the URL; `None` where it is the file of the look-up.
     file: Option<Vec<u8>>,
     /// The script is a file that was found here: the application is told its name alone.
@@ -47,8 +47,8 @@ pub(crate) struct Job {
 }
 
 /// What all tries of a request have in common.
-pub(crate) struct Work {
-    body: Body,
+pub(crate) struct FcgiWork {
+    body: ScriptBody,
     /// The body was unpacked, and is still coded with this.
     unpacked: Option<Option<Vec<u8>>>,
     length: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Work {
 }
 
 /// A try that came to nothing.
-pub(crate) struct Failed {
+pub(crate) struct FailedTry {
     pub(crate) failure: Failure,
     /// Nothing of the request was sent.
     pub(crate) is_unsent: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Failed {
     pub(crate) is_unreachable: bool,
 }
 
-impl Failed {
+impl FailedTry {
     /// Say so now, before what follows from it; it is not said again.
     pub(crate) fn log(&mut self, request: &RequestContext<'_>) {
         request.context.log_failure(&self.failure, request);
@@ -73,26 +73,28 @@ impl Failed {
 }
 
 /// An answer that has begun.
-pub(crate) struct Answer {
+pub(crate) struct FcgiAnswer {
     head: ScriptHead,
-    relay: Box<Relay>,
+    relay: Box<FcgiRelay>,
 }
 
-impl Work {
+impl FcgiWork {
     /// Of a request. A body whose length nobody says is read to its end.
     pub(crate) async fn of(request: &RequestContext<'_>) -> Result<Self, Stop> {
         let unpacker = input_filter::of(request).filter(|_| !request.lineage.is_error_document);
         let unpacked = unpacker.as_ref().map(|it| it.coding_left().map(<[u8]>::to_vec));
         let body = match request.received().incoming {
-            None => Body::None,
+            None => ScriptBody::None,
             // Apart: most requests have none, and wait with room for all of this.
-            Some(_) => boxed(|| Body::through(request, unpacker)).await.map_err(Failure::from)?,
+            Some(_) => {
+                boxed(|| ScriptBody::through(request, unpacker)).await.map_err(Failure::from)?
+            }
         };
         // To ask again does no harm, and nothing of the request is lost.
-        let is_safe = matches!(body, Body::None)
+        let is_safe = matches!(body, ScriptBody::None)
             && matches!(request.method(), Some(Method::Get | Method::Head | Method::Options));
         let length = match (&body, request.body()) {
-            (Body::Spooled(spool), _) => spool.length(),
+            (ScriptBody::Spooled(spool), _) => spool.length(),
             (_, BodyLength::Length(length)) => length,
             _ => 0,
         };
@@ -105,12 +107,12 @@ impl Work {
     }
 
     fn has_body(&self) -> bool {
-        !matches!(self.body, Body::None)
+        !matches!(self.body, ScriptBody::None)
     }
 
     /// Whether the body is the client's, if there is one, as it says itself.
     fn is_as_sent(&self) -> bool {
-        self.unpacked.is_none() && !matches!(self.body, Body::Spooled(_))
+        self.unpacked.is_none() && !matches!(self.body, ScriptBody::Spooled(_))
     }
 
     /// Whether to ask again does no harm.
@@ -119,7 +121,7 @@ impl Work {
     }
 }
 
-impl Answer {
+impl FcgiAnswer {
     /// Its status.
     pub(crate) fn status(&self) -> Status {
         self.head.status()
@@ -144,7 +146,7 @@ impl Answer {
     }
 }
 
-impl Handler for Job {
+impl Handler for FcgiJob {
     fn name(&self) -> &'static str {
         proxy::HANDLER
     }
@@ -162,15 +164,15 @@ impl Handler for Job {
     }
 }
 
-impl Job {
+impl FcgiJob {
     /// For the script `file`, else that of the look-up.
     pub(crate) fn new(
-        target: Arc<Target>,
-        worker: Option<Arc<Worker>>,
+        target: Arc<FcgiTarget>,
+        worker: Option<Arc<ProxyWorker>>,
         file: Option<Vec<u8>>,
         is_on_disk: bool,
     ) -> Self {
-        let own = |worker: &Arc<Worker>| worker.socket.clone();
+        let own = |worker: &Arc<ProxyWorker>| worker.socket.clone();
         let target = match worker.as_ref().and_then(own) {
             Some(socket) if target.socket().is_none() => Arc::new(target.at_socket(socket)),
             _ => target,
@@ -185,7 +187,7 @@ impl Job {
 
     /// Have the script run, and answer with what it says.
     async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
-        let work = Work::of(request).await?;
+        let work = FcgiWork::of(request).await?;
         let worker = self.worker.as_ref().filter(|worker| worker.may_fail());
         if worker.is_some_and(|worker| worker.is_left_alone()) {
             return Err(self.left_alone().into());
@@ -221,26 +223,30 @@ impl Job {
     pub(crate) async fn attempt(
         &self,
         request: &mut RequestContext<'_>,
-        work: &Work,
-    ) -> Result<Answer, Failed> {
+        work: &FcgiWork,
+    ) -> Result<FcgiAnswer, FailedTry> {
         let made = self.request(request, work);
         let head =
-            made.map_err(|failure| Failed { failure, is_unsent: false, is_unreachable: false })?;
+            made.map_err(|failure| FailedTry { failure, is_unsent: false, is_unreachable: false })?;
         let (request, began_ms) = (&*request, clock::monotonic_ms());
         let failed = |fault, is_unsent| {
             let script = self.file.clone().unwrap_or_else(|| request.mapping.place.path());
             let elapsed_ms = clock::monotonic_ms().saturating_sub(began_ms);
-            failed(&answer::Tried { target: &self.target, script, elapsed_ms }, fault, is_unsent)
+            failed(
+                &answer::TriedBackend { target: &self.target, script, elapsed_ms },
+                fault,
+                is_unsent,
+            )
         };
         let unsent = |fault| failed(fault, true);
         let addresses = self.target.addresses(request.spent()).await;
-        let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
+        let addresses = addresses.map_err(|error| unsent(BackendFault::Unreachable(error)))?;
         let pool = request.context.pool(&addresses[0]);
         let mut tries = Tries::default();
         let mut may_be_kept = work.is_safe;
         loop {
-            let mut waits = Waits::new(request.spent().clone());
-            waits.now_for(Some(Cause::BackendConnect));
+            let mut waits = AnswerWaits::new(request.spent().clone());
+            waits.now_for(Some(WaitCause::BackendConnect));
             let talk = self.talk(request, work.body.again());
             let (options, acquire_ms) = self.options();
             // Without a limit of its own httpd would have connected and waited for an answer.
@@ -251,15 +257,15 @@ impl Job {
             let to = self.destination(&addresses, talk.timeout_ms);
             let opening = (work.is_safe && may_be_kept).then(|| -> LeaseOpening { head.clone() });
             let lease = Lease::of(&pool, request.context.pools(), options, limit_ms, opening).await;
-            let lease = lease.map_err(|full| unsent(Fault::Full(full, status)))?;
+            let lease = lease.map_err(|full| unsent(BackendFault::Full(full, status)))?;
             let waits = (waits, may_be_kept);
-            let relay = Relay::start(lease, &to, &head, talk, waits).await;
+            let relay = FcgiRelay::start(lease, &to, &head, talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
             if let Some(fault) = tries.refuse(|| relay.listener()) {
                 return Err(failed(fault, false));
             }
             match relay.head().await {
-                Ok(head) => return Ok(Answer { head, relay }),
+                Ok(head) => return Ok(FcgiAnswer { head, relay }),
                 Err(fault) if work.is_safe && relay.is_untouched(&fault) => {
                     let text = once_more(&fault, self.target.shown());
                     if !relay.was_kept() {
@@ -280,10 +286,10 @@ impl Job {
     }
 
     /// What is said about connections to it, and how long to wait for one of them.
-    fn options(&self) -> (Options, Option<u64>) {
-        let Some(worker) = &self.worker else { return (Options::default(), None) };
+    fn options(&self) -> (PoolOptions, Option<u64>) {
+        let Some(worker) = &self.worker else { return (PoolOptions::default(), None) };
         let own = &worker.parameters;
-        let options = Options {
+        let options = PoolOptions {
             children: own.max.filter(|max| *max > 0),
             idle_ms: own.ttl_ms,
             keeps_none: own.reuse == Some(false),
@@ -299,21 +305,21 @@ impl Job {
     }
 
     /// How long to wait for what: the backend says, else the host for all of them, else `Timeout`.
-    fn talk(&self, request: &RequestContext<'_>, body: Body) -> Talk {
+    fn talk(&self, request: &RequestContext<'_>, body: ScriptBody) -> FcgiTalk {
         let own = self.worker.as_ref().map(|worker| &worker.parameters);
         let of_host = proxy::HOST_SETTINGS.of(&request.host.modules).timeout_ms();
         let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
         let timeout_ms = timeout_ms.unwrap_or(request.host.timing.timeout_ms);
-        let log = answer::Log::of(request, answer::Voice::Proxy(self.target.clone()));
-        Talk { body, timeout_ms, log }
+        let log = answer::BackendLog::of(request, answer::Voice::Proxy(self.target.clone()));
+        FcgiTalk { body, timeout_ms, log }
     }
 
     /// What is sent first, and what it makes of the answer.
     fn request(
         &self,
         request: &mut RequestContext<'_>,
-        work: &Work,
-    ) -> Result<Arc<Opening>, Failure> {
+        work: &FcgiWork,
+    ) -> Result<Arc<RequestOpening>, Failure> {
         if let Some((sent, env)) = self.planned(request, work) {
             request.tables.env = env;
             return Ok(sent);
@@ -325,7 +331,11 @@ impl Job {
     }
 
     /// The same of a request like others, for which most of it is known.
-    fn planned(&self, request: &RequestContext<'_>, work: &Work) -> Option<(Arc<Opening>, Table)> {
+    fn planned(
+        &self,
+        request: &RequestContext<'_>,
+        work: &FcgiWork,
+    ) -> Option<(Arc<RequestOpening>, Table)> {
         let cached = request.cached_script.as_deref()?;
         let is_usual = self.file.is_none()
             && work.is_as_sent()
@@ -339,7 +349,7 @@ impl Job {
             Some(template) => template?.request(request, rules, work.has_body()),
             None => {
                 let all = self.variables(request, work).ok()?;
-                let template = Template::of(request, &all);
+                let template = EnvironmentTemplate::of(request, &all);
                 let has_body = work.has_body();
                 let made = template.as_ref().and_then(|it| it.request(request, rules, has_body))?;
                 cached.keep_template(template.filter(|_| made.1 == all));
@@ -349,7 +359,7 @@ impl Job {
     }
 
     /// All variables, but for what `ProxyFCGISetEnvIf` makes of them.
-    fn variables(&self, request: &RequestContext<'_>, work: &Work) -> Result<Table, Failure> {
+    fn variables(&self, request: &RequestContext<'_>, work: &FcgiWork) -> Result<Table, Failure> {
         let settings = &request.settings;
         let mut env = environment(request, settings.core.variables());
         tell_length(request, &work.body, &mut env);
@@ -375,24 +385,24 @@ impl Job {
 
 /// The length of a body that is not as the client sent it: one that came in chunks comes in none
 /// any more, and of one that went with the request before nothing is left (proxy_fcgi_handler).
-fn tell_length(request: &RequestContext<'_>, body: &Body, env: &mut Table) {
+fn tell_length(request: &RequestContext<'_>, body: &ScriptBody, env: &mut Table) {
     let length = match body {
-        Body::Spooled(spool) => spool.length(),
-        Body::None
+        ScriptBody::Spooled(spool) => spool.length(),
+        ScriptBody::None
             if request.lineage.is_error_document
                 && request.received().body() != BodyLength::None =>
         {
             0
         }
-        Body::None | Body::Streamed(_) | Body::Gathered(_) => return,
+        ScriptBody::None | ScriptBody::Streamed(_) | ScriptBody::Gathered(_) => return,
     };
     tell_body_length(env, length);
 }
 
 /// Why a request is sent again.
-fn once_more(fault: &Fault, shown: impl std::fmt::Display) -> String {
+fn once_more(fault: &BackendFault, shown: impl std::fmt::Display) -> String {
     match fault {
-        Fault::Unread => format!(
+        BackendFault::Unread => format!(
             "a child of {shown} works on after its answer, and has not read the next request: \
              another child is asked"
         ),
@@ -400,15 +410,15 @@ fn once_more(fault: &Fault, shown: impl std::fmt::Display) -> String {
     }
 }
 
-fn failed(tried: &answer::Tried<'_>, fault: Fault, is_unsent: bool) -> Failed {
+fn failed(tried: &answer::TriedBackend<'_>, fault: BackendFault, is_unsent: bool) -> FailedTry {
     // It is not the application's fault that we have no descriptor or memory.
     let is_ours = match &fault {
-        Fault::Full(..) => true,
-        Fault::Unreachable(error) | Fault::Broken(error) => is_shortage(error),
+        BackendFault::Full(..) => true,
+        BackendFault::Unreachable(error) | BackendFault::Broken(error) => is_shortage(error),
         _ => false,
     };
     let is_unreachable = is_unsent && !is_ours;
-    Failed { failure: answer::failure(tried, fault), is_unsent, is_unreachable }
+    FailedTry { failure: answer::failure(tried, fault), is_unsent, is_unreachable }
 }
 
 /// Whether it is this server that has no descriptor or memory.
@@ -434,7 +444,7 @@ fn max_forwards(request: &RequestContext<'_>) -> Result<Option<i64>, Failure> {
 }
 
 /// Variables that are too long are left out, with a line in the log, as by httpd.
-fn encode(request: &RequestContext<'_>, env: &Table, has_body: bool) -> Opening {
+fn encode(request: &RequestContext<'_>, env: &Table, has_body: bool) -> RequestOpening {
     let mut params = Params::new(true);
     for (name, value) in env.iter() {
         if let Err(too_long) = params.add(name.as_bytes(), value) {
@@ -454,12 +464,12 @@ mod tests {
 
     #[test]
     fn an_application_is_not_blamed_for_what_this_server_lacks() {
-        let target = Target::new(None, "127.0.0.1:9000").unwrap();
+        let target = FcgiTarget::new(None, "127.0.0.1:9000").unwrap();
         let is_blamed = |errno: Errno| {
             let tried =
-                answer::Tried { target: &target, script: b"/x.php".to_vec(), elapsed_ms: 0 };
+                answer::TriedBackend { target: &target, script: b"/x.php".to_vec(), elapsed_ms: 0 };
             let error = io::Error::from_raw_os_error(errno.raw_os_error());
-            failed(&tried, Fault::Unreachable(error), true).is_unreachable
+            failed(&tried, BackendFault::Unreachable(error), true).is_unreachable
         };
         assert!([Errno::CONNREFUSED, Errno::NOENT, Errno::ACCESS].into_iter().all(is_blamed));
         assert!(![Errno::MFILE, Errno::NFILE, Errno::NOBUFS].into_iter().any(is_blamed));

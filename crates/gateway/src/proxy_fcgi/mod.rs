@@ -13,11 +13,11 @@ mod settings;
 mod target;
 mod tries;
 
-pub(crate) use job::{Failed, Job, Work};
+pub(crate) use job::{FailedTry, FcgiJob, FcgiWork};
 pub(crate) use settings::SETTINGS;
-pub(crate) use target::{Named, Target};
+pub(crate) use target::{FcgiTarget, TargetHandler};
 
-use crate::proxy::{self, Group};
+use crate::proxy::{self, BalancerGroup};
 use message::Status;
 use server::failure::Failure;
 use server::handler::{self, Handler};
@@ -32,7 +32,7 @@ use server::waiting::{NowOrLater, Waiting};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use target::Place;
+use target::TargetAddress;
 
 /// The module and its table.
 pub static MODULE: Module = Module::new(
@@ -75,13 +75,13 @@ pub(crate) fn resolve<'l>(
 }
 
 /// The key of the backend that `SetHandler` names.
-static BACKEND: DirectoryKey<Backend> = DirectoryKey::new();
+static BACKEND: DirectoryKey<HandlerBackend> = DirectoryKey::new();
 
 /// What the name of a handler says that is a backend's: read once, with the configuration.
 #[derive(Clone, Debug, Default)]
-struct Backend(Option<Arc<Named>>);
+struct HandlerBackend(Option<Arc<TargetHandler>>);
 
-impl Merge for Backend {}
+impl Merge for HandlerBackend {}
 
 /// Note what `SetHandler` names, if that is a backend. Any other name, and an expression (empty
 /// here), which may come to any, ends what an outer section has named.
@@ -89,20 +89,20 @@ pub fn name_backend(builder: &mut Builder, name: &str) {
     let is_backend = name.starts_with(PREFIX);
     let named = is_backend.then(|| {
         let (folder, owns_urls) = (&builder.server.runtime_dir, builder.is_in_location());
-        Arc::new(Named::new(name, folder, owns_urls))
+        Arc::new(TargetHandler::new(name, folder, owns_urls))
     });
     BACKEND.change(builder.settings()).0 = named;
 }
 
 /// Whom the configuration names for the request; `None` if there is nothing to be run.
-fn target(request: &RequestContext<'_>) -> Result<Option<Arc<Named>>, Stop> {
+fn target(request: &RequestContext<'_>) -> Result<Option<Arc<TargetHandler>>, Stop> {
     let Some(name) = handler::configured(request)?.filter(|name| name.starts_with(PREFIX)) else {
         return Ok(None);
     };
     let known = BACKEND.of(&request.settings).0.as_ref().filter(|it| it.is_named(&name));
     let target = match known {
         Some(known) => known.clone(),
-        None => Arc::new(Named::new(&name, Path::new(""), false)),
+        None => Arc::new(TargetHandler::new(&name, Path::new(""), false)),
     };
     // What `Action ... virtual` leads to need not be there: the script is what follows it.
     let may_be_missing = target.owns_urls || request.lineage.notes_before.has("virtual_script");
@@ -113,11 +113,11 @@ fn target(request: &RequestContext<'_>) -> Result<Option<Arc<Named>>, Stop> {
 }
 
 /// What a handler that names a target is to do.
-fn job(request: &mut RequestContext<'_>, named: &Named) -> Result<Rc<dyn Handler>, Stop> {
+fn job(request: &mut RequestContext<'_>, named: &TargetHandler) -> Result<Rc<dyn Handler>, Stop> {
     let target = match named.target() {
         Ok(target) => target,
         Err(_) if named.is_group() => {
-            let group = Group::of_handler(request, named.url())?;
+            let group = BalancerGroup::of_handler(request, named.url())?;
             return Ok(Rc::new(group));
         }
         Err(text) => {
@@ -132,7 +132,7 @@ fn job(request: &mut RequestContext<'_>, named: &Named) -> Result<Rc<dyn Handler
         let url = [target.url().as_bytes(), &file[..]].concat();
         proxy.worker(&url, target.url().len(), target.socket(), None).cloned()
     });
-    Ok(Rc::new(Job::new(target.clone(), worker.flatten(), None, false)))
+    Ok(Rc::new(FcgiJob::new(target.clone(), worker.flatten(), None, false)))
 }
 
 /// php-fpm would take what stands behind a question mark for a query (mod_proxy_fcgi.c,

@@ -1,17 +1,17 @@
 //! A request on its way to an application, and the answer on its way back, at the same time: bytes
 //! of the body go out as they come, and nobody is given more than he takes.
 
-use super::answer::Log;
-pub(crate) use super::fault::Fault;
-use super::tries::Listener;
+use super::answer::BackendLog;
+pub(crate) use super::fault::BackendFault;
+use super::tries::ConnectedListener;
 use fastcgi::record::{EndRequest, HEADER_BYTES, ProtocolStatus};
-use fastcgi::{Complete, Event, Exchange, Opening, ScriptHead, ScriptHeadParser};
-use runtime::{Backend, clock};
-use scoreboard::Cause;
-use server::accounting::Waits;
+use fastcgi::{ApplicationEvent, Complete, Exchange, RequestOpening, ScriptHead, ScriptHeadParser};
+use runtime::{BackendConnection, clock};
+use scoreboard::WaitCause;
+use server::accounting::AnswerWaits;
 use server::large_future::boxed;
-use server::response::Source;
-use server::script::body::Body;
+use server::response::BodySource;
+use server::script::body::ScriptBody;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
@@ -40,21 +40,21 @@ const UNREAD_MS: u64 = 200;
 const UNTOUCHED_MS: u64 = 1000;
 
 /// What is needed besides the connection.
-pub(crate) struct Talk {
-    pub(crate) body: Body,
+pub(crate) struct FcgiTalk {
+    pub(crate) body: ScriptBody,
     /// How long the application may be silent.
     pub(crate) timeout_ms: u64,
-    pub(crate) log: Log,
+    pub(crate) log: BackendLog,
 }
 
 /// The relay.
-pub(crate) struct Relay {
+pub(crate) struct FcgiRelay {
     /// The connection and, of one of a pool, the right to it, until the answer has ended.
-    link: Option<(Backend, Option<Lease>)>,
+    link: Option<(BackendConnection, Option<Lease>)>,
     exchange: Exchange,
-    talk: Talk,
+    talk: FcgiTalk,
     /// A whole request, which goes out before anything else, until it has.
-    opening: Option<Arc<Opening>>,
+    opening: Option<Arc<RequestOpening>>,
     /// What goes out next, and how much of it has.
     out: (Vec<u8>, usize),
     /// Bytes that were sent.
@@ -79,22 +79,22 @@ pub(crate) struct Relay {
     /// What has come of it in all.
     came: u64,
     /// Why nothing follows what is ready, where that is not its end.
-    fault: Option<Fault>,
-    waits: Waits,
+    fault: Option<BackendFault>,
+    waits: AnswerWaits,
     /// What is waited for while the application is silent.
-    cause: Cause,
+    cause: WaitCause,
 }
 
-impl Relay {
+impl FcgiRelay {
     /// Begin on a connection that was kept, if there is one and `may_be_kept` says that it will do:
     /// the application may have given it up in this moment. Else on a new one.
     pub(crate) async fn start(
         mut lease: Lease,
         to: &Destination<'_>,
-        head: &Arc<Opening>,
-        talk: Talk,
-        (mut waits, may_be_kept): (Waits, bool),
-    ) -> Result<Box<Self>, Fault> {
+        head: &Arc<RequestOpening>,
+        talk: FcgiTalk,
+        (mut waits, may_be_kept): (AnswerWaits, bool),
+    ) -> Result<Box<Self>, BackendFault> {
         let kept = lease.kept().filter(|_| may_be_kept);
         let was_kept = kept.is_some();
         let started_ms = clock::monotonic_ms();
@@ -105,7 +105,7 @@ impl Relay {
                 Connected { backend, was_absent: false }
             }
             None => {
-                waits.now_for(Some(Cause::BackendConnect));
+                waits.now_for(Some(WaitCause::BackendConnect));
                 let connected = boxed(|| connect(to, lease.pool())).await?;
                 lease.connected(&connected.backend);
                 waits.now_for(None);
@@ -123,14 +123,19 @@ impl Relay {
     }
 
     /// Begin on a connection that is nobody else's.
-    pub(crate) fn on(backend: Backend, head: &Arc<Opening>, talk: Talk, waits: Waits) -> Self {
+    pub(crate) fn on(
+        backend: BackendConnection,
+        head: &Arc<RequestOpening>,
+        talk: FcgiTalk,
+        waits: AnswerWaits,
+    ) -> Self {
         let mut relay = Self::new(head, talk, waits);
         relay.link = Some((backend, None));
         relay.heard();
         relay
     }
 
-    fn new(head: &Arc<Opening>, talk: Talk, waits: Waits) -> Self {
+    fn new(head: &Arc<RequestOpening>, talk: FcgiTalk, waits: AnswerWaits) -> Self {
         let is_body_out = head.exchange.is_stdin_ended();
         let mut bytes = Vec::new();
         if !is_body_out {
@@ -157,7 +162,7 @@ impl Relay {
             came: 0,
             fault: None,
             waits,
-            cause: Cause::BackendFirstByte,
+            cause: WaitCause::BackendFirstByte,
         }
     }
 
@@ -167,8 +172,9 @@ impl Relay {
     }
 
     /// Whether the application has gone away before it can have done anything.
-    pub(crate) fn is_untouched(&self, fault: &Fault) -> bool {
-        let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_) | Fault::Unread);
+    pub(crate) fn is_untouched(&self, fault: &BackendFault) -> bool {
+        let is_gone =
+            matches!(fault, BackendFault::Closed | BackendFault::Broken(_) | BackendFault::Unread);
         let age_ms = clock::monotonic_ms().saturating_sub(self.started_ms);
         is_gone && !self.has_spoken && age_ms < UNTOUCHED_MS
     }
@@ -179,24 +185,24 @@ impl Relay {
     }
 
     /// Who listened when it was connected to.
-    pub(super) fn listener(&self) -> Listener {
+    pub(super) fn listener(&self) -> ConnectedListener {
         let pid = self.link.as_ref().and_then(|(backend, _)| backend.listener_pid());
-        Listener { pid, was_absent: self.was_absent }
+        ConnectedListener { pid, was_absent: self.was_absent }
     }
 
     /// Wait for the head of the answer.
-    pub(crate) async fn head(&mut self) -> Result<ScriptHead, Fault> {
+    pub(crate) async fn head(&mut self) -> Result<ScriptHead, BackendFault> {
         let mut parser = ScriptHeadParser::new();
         loop {
             let Some(mut bytes) = poll_fn(|task| self.poll_answer(task)).await? else {
-                return Err(Fault::Script(parser.end_of_output()));
+                return Err(BackendFault::Script(parser.end_of_output()));
             };
-            let complete = parser.advance(&bytes).map_err(Fault::Script)?;
+            let complete = parser.advance(&bytes).map_err(BackendFault::Script)?;
             if let Some(Complete { head, used }) = complete {
                 bytes.drain(..used);
                 bytes.append(&mut self.ready);
                 self.ready = bytes;
-                self.cause = Cause::BackendBody;
+                self.cause = WaitCause::BackendBody;
                 return match self.end_before_body().await {
                     Some(fault) => Err(fault),
                     None => Ok(head),
@@ -206,7 +212,7 @@ impl Relay {
     }
 
     /// A head alone, behind which the application has gone away already, is no answer.
-    async fn end_before_body(&mut self) -> Option<Fault> {
+    async fn end_before_body(&mut self) -> Option<BackendFault> {
         if self.is_ended || !self.ready.is_empty() {
             return None;
         }
@@ -240,8 +246,8 @@ impl Relay {
     }
 
     /// Say why the answer has no end.
-    fn broken_off(&self, fault: &Fault) {
-        let is_cut = matches!(fault, Fault::Closed | Fault::Broken(_));
+    fn broken_off(&self, fault: &BackendFault) {
+        let is_cut = matches!(fault, BackendFault::Closed | BackendFault::Broken(_));
         let place = match is_cut && self.exchange.is_within_record() {
             true => ", in the middle of a record",
             false => "",
@@ -253,7 +259,7 @@ impl Relay {
     fn poll_answer(
         &mut self,
         task: &mut task::Context<'_>,
-    ) -> Poll<Result<Option<Vec<u8>>, Fault>> {
+    ) -> Poll<Result<Option<Vec<u8>>, BackendFault>> {
         loop {
             // What an application does not want that has answered is nobody's any more.
             let is_for_client = !self.is_ended && self.poll_send(task)?;
@@ -272,13 +278,13 @@ impl Relay {
             match self.poll_receive(task) {
                 Poll::Ready(()) => {}
                 Poll::Pending => {
-                    let cause = if is_for_client { Cause::ClientRead } else { self.cause };
+                    let cause = if is_for_client { WaitCause::ClientRead } else { self.cause };
                     self.waits.now_for(Some(cause));
                     if is_for_client {
                         return Poll::Pending; // its own limits hold for a slow client
                     }
                     let Some((backend, _)) = &mut self.link else {
-                        return Poll::Ready(Err(Fault::Closed));
+                        return Poll::Ready(Err(BackendFault::Closed));
                     };
                     ready!(backend.timer().poll_expired(task));
                     self.look_if_it_is_read()?;
@@ -288,7 +294,7 @@ impl Relay {
     }
 
     /// Send what there is to send; says whether the client has to send more first.
-    fn poll_send(&mut self, task: &mut task::Context<'_>) -> Result<bool, Fault> {
+    fn poll_send(&mut self, task: &mut task::Context<'_>) -> Result<bool, BackendFault> {
         loop {
             let is_for_client = self.fill_out()?;
             while !self.is_deaf {
@@ -320,11 +326,11 @@ impl Relay {
 
     /// Put what there is of the body behind what goes out, but not too much at a time; says whether
     /// the client has to send more first.
-    fn fill_out(&mut self) -> Result<bool, Fault> {
+    fn fill_out(&mut self) -> Result<bool, BackendFault> {
         while !self.is_body_out && !self.is_deaf && self.out.0.len() < OUT_BYTES {
             let next = match self.talk.body.poll_next() {
                 // It answers, so that it need not know.
-                Poll::Ready(Err(_)) if self.cause == Cause::BackendBody => {
+                Poll::Ready(Err(_)) if self.cause == WaitCause::BackendBody => {
                     self.is_deaf = true;
                     return Ok(false);
                 }
@@ -335,7 +341,7 @@ impl Relay {
                 Poll::Ready(None) => {
                     self.out.0.extend_from_slice(&self.exchange.end_stdin());
                     self.is_body_out = true;
-                    self.talk.body = Body::None; // what it takes up is needed no more
+                    self.talk.body = ScriptBody::None; // what it takes up is needed no more
                 }
                 Poll::Pending => return Ok(true),
             }
@@ -348,9 +354,9 @@ impl Relay {
         BUFFER.with_borrow_mut(|buffer| {
             buffer.resize(READ_BYTES, 0);
             match ready!(self.poll_read(task, buffer)) {
-                Ok(0) => self.fault = Some(Fault::Closed),
+                Ok(0) => self.fault = Some(BackendFault::Closed),
                 Ok(length) => self.take_in(&buffer[..length]),
-                Err(error) => self.fault = Some(Fault::Broken(error)),
+                Err(error) => self.fault = Some(BackendFault::Broken(error)),
             }
             Poll::Ready(())
         })
@@ -382,17 +388,17 @@ impl Relay {
             let step = match self.exchange.receive(&input[at..]) {
                 Ok(step) => step,
                 Err(fault) => {
-                    self.fault = Some(Fault::Protocol(fault));
+                    self.fault = Some(BackendFault::Protocol(fault));
                     break;
                 }
             };
             at += step.used;
             match step.event {
-                Some(Event::Stdout(bytes)) => self.ready.extend_from_slice(bytes),
-                Some(Event::Stderr(text)) => self.talk.log.error(text),
-                Some(Event::Unknown(kind)) => self.talk.log.unknown(kind),
-                Some(Event::StdoutEnd) => self.is_ended = true,
-                Some(Event::End(end)) => self.take_end(end),
+                Some(ApplicationEvent::Stdout(bytes)) => self.ready.extend_from_slice(bytes),
+                Some(ApplicationEvent::Stderr(text)) => self.talk.log.error(text),
+                Some(ApplicationEvent::Unknown(kind)) => self.talk.log.unknown(kind),
+                Some(ApplicationEvent::StdoutEnd) => self.is_ended = true,
+                Some(ApplicationEvent::End(end)) => self.take_end(end),
                 None => break,
             }
         }
@@ -418,7 +424,7 @@ impl Relay {
         let is_empty = self.came == 0 && self.ready.is_empty() && !self.is_ended;
         self.is_ended = !(is_refused && is_empty);
         if is_refused {
-            self.fault = Some(Fault::Refused(end.protocol_status));
+            self.fault = Some(BackendFault::Refused(end.protocol_status));
         }
     }
 
@@ -435,7 +441,7 @@ impl Relay {
     }
 
     /// Nothing has come for some time. That is too long, or early enough to ask somebody else.
-    fn look_if_it_is_read(&mut self) -> Result<(), Fault> {
+    fn look_if_it_is_read(&mut self) -> Result<(), BackendFault> {
         if !std::mem::take(&mut self.may_be_unread) {
             return Err(self.timed_out());
         }
@@ -446,15 +452,15 @@ impl Relay {
             return Ok(());
         }
         lease.pool().is_working_on();
-        Err(Fault::Unread)
+        Err(BackendFault::Unread)
     }
 
     /// Nothing has come for too long.
-    fn timed_out(&self) -> Fault {
+    fn timed_out(&self) -> BackendFault {
         let waited_ms = self.talk.timeout_ms;
         let crowd = self.link.as_ref().filter(|_| !self.has_spoken);
         let crowd = crowd.and_then(|(_, lease)| lease.as_ref()?.pool().crowd(waited_ms));
-        Fault::TimedOut(waited_ms, crowd)
+        BackendFault::TimedOut(waited_ms, crowd)
     }
 
     /// Something has moved: the application may be silent from now on for as long as before.
@@ -469,7 +475,7 @@ impl Relay {
     }
 }
 
-impl Source for Relay {
+impl BodySource for FcgiRelay {
     fn pause(&mut self) {
         self.waits.now_for(None);
     }

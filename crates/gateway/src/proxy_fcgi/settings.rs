@@ -6,7 +6,7 @@ use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use expr::Matches;
 use logging::level::Level;
-use server::expression::{Expression, Text};
+use server::expression::{Expression, ExpressionText};
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings::DirectoryKey;
@@ -35,16 +35,16 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     backend_type: Option<BackendType>,
-    rules: Vec<Arc<Rule>>,
+    rules: Vec<Arc<FcgiEnvRule>>,
 }
 
 /// A line `ProxyFCGISetEnvIf`.
 #[derive(Debug)]
-struct Rule {
+struct FcgiEnvRule {
     condition: Expression,
     name: String,
     /// `None` takes the variable away.
-    value: Option<Text>,
+    value: Option<ExpressionText>,
 }
 
 impl Merge for Settings {
@@ -133,11 +133,12 @@ fn set_env_if(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         (Some(name), None) => (name, None),
         (None, text) => {
             let text = text.unwrap_or_default();
-            let value = Text::parse(text, mode).map_err(|error| unreadable(2, text, error))?;
+            let value =
+                ExpressionText::parse(text, mode).map_err(|error| unreadable(2, text, error))?;
             (name, Some(value))
         }
     };
-    let rule = Rule { condition, name: name.to_owned(), value };
+    let rule = FcgiEnvRule { condition, name: name.to_owned(), value };
     SETTINGS.change(builder.settings()).rules.push(Arc::new(rule));
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use crate::proxy;
 use runtime::backend::Address;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use server::accounting::{self, TimeSpent};
 use std::io;
 use std::net::ToSocketAddrs;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// The application that a handler names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(super) place: Place,
+pub(crate) struct FcgiTarget {
+    pub(super) place: TargetAddress,
     /// What stands before the path of the script in `SCRIPT_FILENAME`: `proxy:fcgi://localhost`.
     /// php-fpm cuts it off, and knows by it that it need not guess which file is meant.
     pub(super) prefix: String,
@@ -23,7 +23,7 @@ pub(crate) struct Target {
 
 /// Where it listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TargetAddress {
     /// A socket in the file system.
     Socket(PathBuf),
     /// Host and port.
@@ -32,14 +32,14 @@ pub(super) enum Place {
 
 /// The handler of a place that names a target: read once, with the configuration.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub(crate) struct TargetHandler {
     name: String,
     /// The application has a part of the URL space for itself: there need not be a file.
     pub(super) owns_urls: bool,
-    target: Result<Arc<Target>, String>,
+    target: Result<Arc<FcgiTarget>, String>,
 }
 
-impl Named {
+impl TargetHandler {
     /// Of the name of a handler: `proxy:unix:/path|fcgi://localhost`. A socket without an absolute
     /// path is below `runtime_dir`.
     pub(crate) fn new(name: &str, runtime_dir: &Path, owns_urls: bool) -> Self {
@@ -63,13 +63,13 @@ impl Named {
     }
 
     /// The target, or what is wrong with the name.
-    pub(super) fn target(&self) -> Result<&Arc<Target>, &str> {
+    pub(super) fn target(&self) -> Result<&Arc<FcgiTarget>, &str> {
         self.target.as_ref().map_err(String::as_str)
     }
 }
 
 /// `unix:/path|fcgi://localhost` or `fcgi://host:port`.
-fn parse(url: &str) -> Result<Target, String> {
+fn parse(url: &str) -> Result<FcgiTarget, String> {
     let invalid = || format!("Invalid proxy UDS filename (proxy:{url})");
     let (socket, rest) = proxy::split_socket(url).ok_or_else(invalid)?;
     let authority = match rest.strip_prefix("fcgi:") {
@@ -84,8 +84,8 @@ fn parse(url: &str) -> Result<Target, String> {
     };
     match authority.split('/').next().unwrap_or_default() {
         "" if socket.is_none() => Err(format!("no host in {url}")),
-        "" => Target::new(socket, "localhost"),
-        authority => Target::new(socket, authority),
+        "" => FcgiTarget::new(socket, "localhost"),
+        authority => FcgiTarget::new(socket, authority),
     }
 }
 
@@ -113,7 +113,7 @@ fn host_and_port(authority: &str) -> Option<(String, u16)> {
     (is_host(host) && port > 0).then(|| (host.to_ascii_lowercase(), port))
 }
 
-impl Target {
+impl FcgiTarget {
     /// The application at a socket, else at `authority`, which is a host that may have a port. Both
     /// are a part of what scripts are called.
     ///
@@ -126,26 +126,26 @@ impl Target {
             port => format!("{host}:{port}"),
         };
         let place = match socket {
-            Some(path) if path.is_absolute() => Place::Socket(path),
+            Some(path) if path.is_absolute() => TargetAddress::Socket(path),
             Some(path) => {
                 let path = path.display();
                 return Err(format!("the path of the socket is not absolute: {path}"));
             }
-            None => Place::Port(format!("{host}:{port}")),
+            None => TargetAddress::Port(format!("{host}:{port}")),
         };
         Ok(Self { place, prefix: format!("proxy:fcgi://{shown}"), name: format!("{host}:{port}") })
     }
 
     /// The same application, at a socket.
     pub(super) fn at_socket(&self, socket: PathBuf) -> Self {
-        Self { place: Place::Socket(socket), ..self.clone() }
+        Self { place: TargetAddress::Socket(socket), ..self.clone() }
     }
 
     /// Its socket, if it has one.
     pub(crate) fn socket(&self) -> Option<&Path> {
         match &self.place {
-            Place::Socket(path) => Some(path),
-            Place::Port(_) => None,
+            TargetAddress::Socket(path) => Some(path),
+            TargetAddress::Port(_) => None,
         }
     }
 
@@ -162,22 +162,22 @@ impl Target {
     /// What the log calls it.
     pub(super) fn shown(&self) -> String {
         match &self.place {
-            Place::Socket(path) => path.display().to_string(),
-            Place::Port(host) => host.clone(),
+            TargetAddress::Socket(path) => path.display().to_string(),
+            TargetAddress::Port(host) => host.clone(),
         }
     }
 
     /// Where to connect to: all addresses of a host, whose name is looked up by a helper.
     pub(super) async fn addresses(&self, spent: &TimeSpent) -> io::Result<Vec<Address>> {
         let host = match &self.place {
-            Place::Socket(path) => return Ok(vec![Address::Unix(path.clone())]),
-            Place::Port(host) => host.clone(),
+            TargetAddress::Socket(path) => return Ok(vec![Address::Unix(path.clone())]),
+            TargetAddress::Port(host) => host.clone(),
         };
         if let Ok(address) = host.parse() {
             return Ok(vec![Address::Tcp(address)]);
         }
         let look_up = move || host.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
-        let mut found = accounting::blocking(spent, Cause::Helper, look_up).await??;
+        let mut found = accounting::blocking(spent, WaitCause::Helper, look_up).await??;
         // What is said about the first holds for the application; of this machine it is rarely the
         // one that `localhost` has as ::1.
         found.sort_by_key(|address| address.ip().is_loopback() && address.is_ipv6());
@@ -194,8 +194,11 @@ mod tests {
 
     #[test]
     fn a_handler_names_a_socket_and_what_goes_before_the_script() {
-        let unix = |path: &str, prefix: &str| Ok((Place::Socket(path.into()), prefix.to_owned()));
-        let tcp = |host: &str, prefix: &str| Ok((Place::Port(host.to_owned()), prefix.to_owned()));
+        let unix =
+            |path: &str, prefix: &str| Ok((TargetAddress::Socket(path.into()), prefix.to_owned()));
+        let tcp = |host: &str, prefix: &str| {
+            Ok((TargetAddress::Port(host.to_owned()), prefix.to_owned()))
+        };
         let rows = [
             ("unix:/run/x.sock|fcgi://localhost", unix("/run/x.sock", "proxy:fcgi://localhost")),
             ("unix:/run/x.sock|fcgi://localhost/", unix("/run/x.sock", "proxy:fcgi://localhost")),

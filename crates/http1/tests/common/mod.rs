@@ -77,8 +77,8 @@ fn run(ends: &[usize], input: &[u8]) -> Outcome {
             return Outcome::Partial { blank: parser.is_blank() };
         };
         match parser.advance(&input[..end], &HeadLimits::default()) {
-            Ok(Progress::Partial) => {}
-            Ok(Progress::Complete { len }) => break (len, end),
+            Ok(HeadProgress::Partial) => {}
+            Ok(HeadProgress::Complete { len }) => break (len, end),
             Err(refusal) => return Outcome::Refused(refusal.status.code()),
         }
     };

@@ -17,13 +17,13 @@ const HEURISTIC_PART: u64 = 10;
 
 /// The cache of one user.
 #[derive(Debug)]
-pub struct Cache<T> {
-    answers: HashMap<Rc<str>, Kept<T>>,
+pub struct UserCache<T> {
+    answers: HashMap<Rc<str>, KeptAnswer<T>>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Kept<T> {
+struct KeptAnswer<T> {
     fresh_until_s: u64,
     etag: Option<Vec<u8>>,
     last_modified: Option<Vec<u8>>,
@@ -42,16 +42,16 @@ pub enum Use<T> {
     Fetch,
 }
 
-impl<T> Default for Cache<T> {
+impl<T> Default for UserCache<T> {
     fn default() -> Self {
         Self { answers: HashMap::new(), bytes: 0 }
     }
 }
 
 /// The fields of an answer.
-pub type Fields<'a> = dyn Iterator<Item = (&'a [u8], &'a [u8])> + 'a;
+pub type AnswerFields<'a> = dyn Iterator<Item = (&'a [u8], &'a [u8])> + 'a;
 
-impl<T: Clone> Cache<T> {
+impl<T: Clone> UserCache<T> {
     /// What is known of a URL.
     pub fn look(&self, url: &str, now_s: u64) -> Use<T> {
         let Some(kept) = self.answers.get(url) else { return Use::Fetch };
@@ -77,13 +77,13 @@ impl<T: Clone> Cache<T> {
     pub fn store(
         &mut self,
         url: &Rc<str>,
-        fields: &mut Fields<'_>,
+        fields: &mut AnswerFields<'_>,
         now_s: u64,
         (found, bytes): (T, usize),
     ) {
-        let said = Said::of(fields);
+        let said = CacheDirectives::of(fields);
         let fresh_until_s = said.fresh_until_s(now_s);
-        let Said { no_store, etag, last_modified, .. } = said;
+        let CacheDirectives { no_store, etag, last_modified, .. } = said;
         self.remove(url);
         if no_store || (fresh_until_s <= now_s && etag.is_none() && last_modified.is_none()) {
             return;
@@ -97,7 +97,7 @@ impl<T: Clone> Cache<T> {
             self.clear();
         }
         self.bytes += bytes;
-        let kept = Kept { fresh_until_s, etag, last_modified, found, bytes };
+        let kept = KeptAnswer { fresh_until_s, etag, last_modified, found, bytes };
         self.answers.insert(url.clone(), kept);
     }
 
@@ -108,11 +108,11 @@ impl<T: Clone> Cache<T> {
     }
 
     /// Takes note that what is kept still holds (status 304), and gives it back.
-    pub fn renew(&mut self, url: &str, fields: &mut Fields<'_>, now_s: u64) -> Option<T> {
+    pub fn renew(&mut self, url: &str, fields: &mut AnswerFields<'_>, now_s: u64) -> Option<T> {
         let kept = self.answers.get_mut(url)?;
-        let said = Said::of(fields);
+        let said = CacheDirectives::of(fields);
         let last_modified = said.last_modified.as_ref().or(kept.last_modified.as_ref()).cloned();
-        let said = Said { last_modified, ..said };
+        let said = CacheDirectives { last_modified, ..said };
         kept.fresh_until_s = said.fresh_until_s(now_s);
         kept.etag = said.etag.or(kept.etag.take());
         kept.last_modified = said.last_modified;
@@ -128,7 +128,7 @@ impl<T: Clone> Cache<T> {
 
 /// What an answer says about its being kept.
 #[derive(Default)]
-struct Said {
+struct CacheDirectives {
     no_store: bool,
     no_cache: bool,
     max_age_s: Option<u64>,
@@ -139,8 +139,8 @@ struct Said {
     last_modified: Option<Vec<u8>>,
 }
 
-impl Said {
-    fn of(fields: &mut Fields<'_>) -> Self {
+impl CacheDirectives {
+    fn of(fields: &mut AnswerFields<'_>) -> Self {
         let mut said = Self::default();
         for (name, value) in fields {
             match name.to_ascii_lowercase().as_slice() {
@@ -207,7 +207,7 @@ mod tests {
     const NOW_S: u64 = 1_000_000_000;
 
     fn look(head: &str, later_s: u64) -> Use<u32> {
-        let mut cache = Cache::default();
+        let mut cache = UserCache::default();
         let url: Rc<str> = Rc::from("u");
         cache.store(&url, &mut fields(head), NOW_S, (7, 1));
         cache.look("u", NOW_S + later_s)
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_304_makes_it_fresh_again() {
-        let mut cache = Cache::default();
+        let mut cache = UserCache::default();
         let url: Rc<str> = Rc::from("u");
         cache.store(&url, &mut fields("ETag: x"), NOW_S, (7, 1));
         assert_eq!(cache.look("u", NOW_S), validate("If-None-Match: x\r\n"));
@@ -281,8 +281,8 @@ mod tests {
     }
     #[test]
     fn it_has_room_for_so_many_bytes_and_keeps_nothing_useless() {
-        let mut cache = Cache::default();
-        let store = |cache: &mut Cache<u32>, url: &str, head: &str, bytes: usize| {
+        let mut cache = UserCache::default();
+        let store = |cache: &mut UserCache<u32>, url: &str, head: &str, bytes: usize| {
             cache.store(&Rc::from(url), &mut fields(head), NOW_S, (7, bytes));
         };
         for _ in 0..10 {

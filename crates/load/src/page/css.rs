@@ -2,7 +2,7 @@
 //! within a rule for another medium than the screen is left out.
 
 use super::media;
-use super::reference::{Found, ResourceKind, find};
+use super::reference::{FoundReference, ResourceKind, find};
 
 /// Blocks within each other at most; browsers have limits of this size, too.
 const DEPTH_MAX: usize = 512;
@@ -15,18 +15,18 @@ const DEPTH_MAX: usize = 512;
 /// let urls: Vec<&str> = found.references.iter().map(|one| one.url.as_str()).collect();
 /// assert_eq!(urls, ["a.css", "c.png"]);
 /// ```
-pub fn references(css: &[u8]) -> Found {
-    let mut found = Found::default();
+pub fn references(css: &[u8]) -> FoundReference {
+    let mut found = FoundReference::default();
     scan(css, &mut found);
     found
 }
 
 /// As [`references`], into what others have found.
-pub(super) fn scan(css: &[u8], found: &mut Found) {
+pub(super) fn scan(css: &[u8], found: &mut FoundReference) {
     // This is no parser: of the grammar it knows what may hide a `url(` or make it count, which is
     // strings, comments, escapes, blocks and a few at-rules. All else is passed over byte by byte,
     // so that no sheet, however broken, takes more than a few looks at each byte.
-    let mut scanner = Scanner { text: css, at: 0 };
+    let mut scanner = CssScanner { text: css, at: 0 };
     // For each open block, whether it applies to the screen.
     let mut blocks: Vec<bool> = Vec::new();
     let mut has_rules = false;
@@ -65,10 +65,10 @@ pub(super) fn scan(css: &[u8], found: &mut Found) {
 
 /// The at-rule whose name comes next; if a block of it is open then, whether that applies.
 fn at_rule(
-    scanner: &mut Scanner<'_>,
+    scanner: &mut CssScanner<'_>,
     applies: bool,
     may_import: bool,
-    found: &mut Found,
+    found: &mut FoundReference,
 ) -> Option<bool> {
     let name = scanner.name().to_ascii_lowercase();
     match name.as_slice() {
@@ -109,7 +109,7 @@ fn at_rule(
 
 /// The file that a browser takes for a font: the first of the last `src` in a format it knows. A
 /// face for letters beyond Latin is not loaded for a page in Latin, so it is left out.
-fn face(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
+fn face(scanner: &mut CssScanner<'_>) -> Option<Vec<u8>> {
     let mut chosen = None;
     let mut is_latin = true;
     while let Some(byte) = scanner.peek() {
@@ -135,7 +135,7 @@ fn face(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
 }
 
 /// The first file of a declaration that a browser would take.
-fn sources(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
+fn sources(scanner: &mut CssScanner<'_>) -> Option<Vec<u8>> {
     // `url(a) format("x"), url(b)`: whether a file can be used is known only behind its format, so
     // one is a candidate until the comma.
     let (mut chosen, mut candidate) = (None, None);
@@ -167,7 +167,7 @@ fn sources(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
 }
 
 /// Takes a name; if it is `url` with its parentheses, or `image-set`, then what it says to load.
-fn url_of_name(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
+fn url_of_name(scanner: &mut CssScanner<'_>) -> Option<Vec<u8>> {
     let name = scanner.name();
     if scanner.peek() != Some(b'(') {
         // Whoever does not stand at a name goes on all the same.
@@ -186,7 +186,7 @@ fn url_of_name(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
         return None;
     }
     // The first of a set is the one for a usual screen, by custom.
-    let mut inner = Scanner { text: scanner.parentheses(), at: 0 };
+    let mut inner = CssScanner { text: scanner.parentheses(), at: 0 };
     while let Some(byte) = inner.peek() {
         match byte {
             b'"' | b'\'' => return Some(inner.string()),
@@ -206,12 +206,12 @@ const fn is_name_byte(byte: u8) -> bool {
 }
 
 /// A place in a stylesheet that only moves forward.
-struct Scanner<'a> {
+struct CssScanner<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> CssScanner<'a> {
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }

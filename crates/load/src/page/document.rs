@@ -1,7 +1,7 @@
 //! What was found in a page or stylesheet, as requests that can be sent.
 
-use super::{Found, ResourceKind, css, html};
-use crate::plan::{Entry, Expect};
+use super::{FoundReference, ResourceKind, css, html};
+use crate::plan::{Expect, PlanEntry};
 use crate::url::Url;
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ const MEDIA_RANGE: &[u8] = b"Range: bytes=0-65535\r\n";
 /// A request for something that a page needs, or for the page.
 #[derive(Debug)]
 pub(crate) struct Resource {
-    pub(crate) entry: Entry,
+    pub(crate) entry: PlanEntry,
     pub(crate) kind: ResourceKind,
     /// The URL, by which caches know it.
     pub(crate) url: Rc<str>,
@@ -23,13 +23,13 @@ pub(crate) struct Resource {
 
 impl Resource {
     /// What an entry of the plan asks for, or what it was redirected to.
-    pub(crate) fn new(entry: Entry, kind: ResourceKind, redirects: u32, is_page: bool) -> Self {
+    pub(crate) fn new(entry: PlanEntry, kind: ResourceKind, redirects: u32, is_page: bool) -> Self {
         let url = Rc::from(entry.url.to_string());
         Self { entry, kind, url, redirects, is_page }
     }
 
     /// What a page refers to: asked for as the page was, by GET, whatever status was wanted there.
-    fn of_reference(of: &Entry, url: Url, kind: ResourceKind) -> Self {
+    fn of_reference(of: &PlanEntry, url: Url, kind: ResourceKind) -> Self {
         let mut entry = of.redirected(url, 303);
         (entry.expect, entry.takes) = (None, Vec::new());
         if kind == ResourceKind::Media {
@@ -77,7 +77,7 @@ impl Document {
         }
     }
 
-    fn new(found: Found, base: &Url, of: &Resource) -> Self {
+    fn new(found: FoundReference, base: &Url, of: &Resource) -> Self {
         let mut document = Self::default();
         for reference in found.references {
             if reference.kind == ResourceKind::Icon && !of.is_page {
@@ -99,12 +99,13 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Entry, RequestDefaults, RequestSpec, Variables};
+    use crate::plan::{PlanEntry, RequestDefaults, RequestSpec, Variables};
 
     #[test]
     fn a_small_page_with_a_long_base_takes_bounded_memory() {
         let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
-        let entry = Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
+        let entry =
+            PlanEntry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         let page = Resource::new(entry, ResourceKind::Document, 0, true);
         let images: String = (0..10_000).map(|image| format!("<img src={image}>")).collect();
         let small = Document::read(images.as_bytes(), &page);

@@ -42,7 +42,7 @@ pub(crate) enum Added {
 /// What is still to be fetched of a page.
 #[derive(Default)]
 pub(crate) struct FetchQueue {
-    servers: Vec<Server>,
+    servers: Vec<FetchServer>,
     seen: HashSet<Rc<str>>,
     items: usize,
     bytes: usize,
@@ -57,7 +57,7 @@ pub(crate) struct FetchQueue {
     icons_are_due: bool,
 }
 
-struct Server {
+struct FetchServer {
     address: (Scheme, String, u16),
     waiting: [VecDeque<QueuedResource>; URGENCIES],
     fetchers: usize,
@@ -148,7 +148,7 @@ impl FetchQueue {
     }
 
     fn server(&mut self, url: &Url) -> usize {
-        let is_same = |server: &Server| {
+        let is_same = |server: &FetchServer| {
             let (scheme, host, port) = &server.address;
             (*scheme, host, *port) == (url.scheme, &url.host, url.port)
         };
@@ -156,7 +156,7 @@ impl FetchQueue {
             return place;
         }
         let waiting = std::array::from_fn(|_| VecDeque::new());
-        self.servers.push(Server { address: server_of(url), waiting, fetchers: 0 });
+        self.servers.push(FetchServer { address: server_of(url), waiting, fetchers: 0 });
         self.servers.len() - 1
     }
 }
@@ -179,11 +179,12 @@ const fn urgency(kind: ResourceKind) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Entry, RequestDefaults, RequestSpec, Variables};
+    use crate::plan::{PlanEntry, RequestDefaults, RequestSpec, Variables};
 
     fn resource(url: &str, kind: ResourceKind) -> Rc<Resource> {
         let spec = RequestSpec { url, ..RequestSpec::default() };
-        let entry = Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
+        let entry =
+            PlanEntry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         Rc::new(Resource::new(entry, kind, 0, false))
     }
 

@@ -1,7 +1,7 @@
 //! Finds what a page loads. This is the scanner that browsers run ahead of their parser: tags one
 //! by one, without a tree; comments, scripts and templates are skipped. One pass over the bytes.
 
-use super::reference::{Found, ResourceKind, find};
+use super::reference::{FoundReference, ResourceKind, find};
 use super::{css, media, srcset};
 
 /// Attributes of a tag that are looked at.
@@ -9,11 +9,11 @@ const ATTRIBUTES_MAX: usize = 64;
 
 /// What a page refers to.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct PageReferences {
     /// What the references are relative to, if not the page itself.
     pub base: Option<String>,
     /// The references, in the order of the page.
-    pub found: Found,
+    pub found: FoundReference,
 }
 
 /// What a page refers to.
@@ -25,7 +25,7 @@ pub struct Page {
 /// let urls: Vec<&str> = page.found.references.iter().map(|one| one.url.as_str()).collect();
 /// assert_eq!(urls, ["a.png", "c"]);
 /// ```
-pub fn references(html: &[u8]) -> Page {
+pub fn references(html: &[u8]) -> PageReferences {
     let mut scan = Scan::default();
     let mut at = 0;
     while let Some(step) = html[at..].iter().position(|byte| *byte == b'<') {
@@ -61,10 +61,10 @@ const TEXTS: [&[u8]; 9] = [
 /// What is known at some place of the page.
 #[derive(Default)]
 struct Scan {
-    page: Page,
+    page: PageReferences,
     /// Open templates: what is in them is not there yet.
     templates: usize,
-    picture: Picture,
+    picture: PictureElement,
     /// The icon that a browser would take: the last (HTML standard, 4.6.7.8).
     icon: Option<String>,
     /// Film and sound take the first of their sources.
@@ -73,7 +73,7 @@ struct Scan {
 
 /// Where `source` and `img` stand together.
 #[derive(Default)]
-enum Picture {
+enum PictureElement {
     #[default]
     None,
     Open,
@@ -111,7 +111,7 @@ impl Scan {
             b"script" => self.script(tag),
             b"style" if tag.is_for_screen() => css::scan(text, &mut self.page.found),
             b"img" => self.image(tag),
-            b"picture" => self.picture = Picture::Open,
+            b"picture" => self.picture = PictureElement::Open,
             b"source" => self.source(tag),
             b"video" | b"audio" => {
                 self.add(tag.get("poster"), ResourceKind::Image);
@@ -139,13 +139,13 @@ impl Scan {
     fn close(&mut self, name: &[u8]) {
         match name {
             b"template" => self.templates = self.templates.saturating_sub(1),
-            b"picture" => self.picture = Picture::None,
+            b"picture" => self.picture = PictureElement::None,
             b"video" | b"audio" => self.wants_source = false,
             _ => {}
         }
     }
 
-    fn finish(mut self) -> Page {
+    fn finish(mut self) -> PageReferences {
         let icon = self.icon.take();
         self.add(icon.as_deref(), ResourceKind::Icon);
         self.page
@@ -205,7 +205,7 @@ impl Scan {
     }
 
     fn image(&mut self, tag: &Tag) {
-        if let Picture::Chosen(url) = std::mem::take(&mut self.picture) {
+        if let PictureElement::Chosen(url) = std::mem::take(&mut self.picture) {
             return self.add(Some(&url), ResourceKind::Image);
         }
         let sizes = tag.get("sizes").unwrap_or_default();
@@ -217,13 +217,13 @@ impl Scan {
     }
 
     fn source(&mut self, tag: &Tag) {
-        if let Picture::Open = self.picture {
+        if let PictureElement::Open = self.picture {
             let mime = tag.get("type").unwrap_or_default().trim().to_ascii_lowercase();
             let is_known = mime.is_empty() || IMAGES.contains(&mime.as_str());
             let sizes = tag.get("sizes").unwrap_or_default();
             let list = tag.get("srcset").filter(|_| is_known && tag.is_for_screen());
             if let Some(url) = list.and_then(|list| srcset::choose(list, sizes, None)) {
-                self.picture = Picture::Chosen(url.to_owned());
+                self.picture = PictureElement::Chosen(url.to_owned());
             }
         } else if std::mem::take(&mut self.wants_source) {
             self.add(tag.get("src"), ResourceKind::Media);

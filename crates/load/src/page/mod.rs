@@ -19,7 +19,7 @@ pub mod srcset;
 
 pub(crate) use document::{Document, Resource};
 pub(crate) use inflate::{CONTENT_BYTES_MAX, decoded};
-pub use reference::{Found, REFERENCE_BYTES_MAX, REFERENCES_MAX, Reference, ResourceKind};
+pub use reference::{FoundReference, REFERENCE_BYTES_MAX, REFERENCES_MAX, Reference, ResourceKind};
 
 pub(crate) use fetch_queue::{Added, FETCHERS_MAX, FetchQueue, QueuedResource};
 

@@ -59,12 +59,12 @@ pub const REFERENCE_BYTES_MAX: usize = 16 * 1024;
 
 /// References that were found, each once.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundReference {
     /// In the order of the text.
     pub references: Vec<Reference>,
 }
 
-impl Found {
+impl FoundReference {
     pub(super) fn add(&mut self, url: &[u8], kind: ResourceKind) {
         let url = url.trim_ascii();
         let is_elsewhere = url.is_empty()

@@ -11,9 +11,9 @@
 
 use super::statuses::Statuses;
 use super::values::{is_name, is_of_head};
-use crate::text::{Scanner, SyntaxFault};
+use crate::text::{SyntaxFault, TextScanner};
 use http1::AnswerHead;
-use pattern::{Flags, Regex};
+use pattern::{PatternFlags, Regex};
 use std::sync::Arc;
 
 /// Bytes of a body that conditions see.
@@ -25,11 +25,11 @@ const TAKEN_BYTES_MAX: usize = 8 << 10;
 /// What an answer must be like.
 #[derive(Clone, Debug)]
 pub struct Expect {
-    conditions: Arc<[Condition]>,
+    conditions: Arc<[ExpectedCondition]>,
 }
 
 #[derive(Debug)]
-struct Condition {
+struct ExpectedCondition {
     /// As it was written.
     text: String,
     is_negated: bool,
@@ -95,7 +95,7 @@ impl Expect {
     }
 
     fn of_statuses(statuses: Statuses, text: String) -> Self {
-        let condition = Condition { text, is_negated: false, what: What::Status(statuses) };
+        let condition = ExpectedCondition { text, is_negated: false, what: What::Status(statuses) };
         Self { conditions: Arc::new([condition]) }
     }
 
@@ -107,7 +107,7 @@ impl Expect {
         if !text.contains(['=', '~', '<', '>', '!']) {
             return Ok(Self::of_statuses(Statuses::parse(text)?, text.to_owned()));
         }
-        let mut scanner = Scanner::new(text);
+        let mut scanner = TextScanner::new(text);
         let mut conditions = Vec::new();
         loop {
             scanner.skip_blanks();
@@ -139,7 +139,7 @@ impl Expect {
     /// Whether what the body says has to be seen.
     pub(crate) fn looks_at_body(&self) -> bool {
         let is_of_body =
-            |condition: &Condition| matches!(condition.what, What::Text(Place::Body, _));
+            |condition: &ExpectedCondition| matches!(condition.what, What::Text(Place::Body, _));
         self.conditions.iter().any(is_of_body)
     }
 
@@ -150,7 +150,7 @@ impl Expect {
     }
 }
 
-impl Condition {
+impl ExpectedCondition {
     fn holds(&self, seen: &AnswerView<'_>) -> bool {
         let is_so = match &self.what {
             What::Status(statuses) => Some(statuses.has(seen.status)),
@@ -202,7 +202,7 @@ impl Take {
     /// # Errors
     /// What is wrong, and where.
     pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
-        let mut scanner = Scanner::new(text);
+        let mut scanner = TextScanner::new(text);
         let name = scanner.take_while(|c| c != '=').trim();
         if !is_name(name) {
             return Err(SyntaxFault::new(text, 0, "NAME=body~\"PATTERN\" was expected"));
@@ -246,7 +246,7 @@ impl Take {
 }
 
 /// `NAME OPERATOR VALUE`.
-fn condition(scanner: &mut Scanner<'_>) -> Result<Condition, SyntaxFault> {
+fn condition(scanner: &mut TextScanner<'_>) -> Result<ExpectedCondition, SyntaxFault> {
     let start = scanner.clone();
     let what = match place(scanner)? {
         Some(place) => Left::Text(place),
@@ -274,7 +274,7 @@ fn condition(scanner: &mut Scanner<'_>) -> Result<Condition, SyntaxFault> {
         (Left::Text(_), _) => return Err(at.fault("one of ~ !~ == != was expected")),
     };
     let text = start.text[start.at..scanner.at].trim_end().to_owned();
-    Ok(Condition { text, is_negated, what })
+    Ok(ExpectedCondition { text, is_negated, what })
 }
 
 /// What stands on the left.
@@ -284,7 +284,7 @@ enum Left {
     Text(Place),
 }
 
-fn place(scanner: &mut Scanner<'_>) -> Result<Option<Place>, SyntaxFault> {
+fn place(scanner: &mut TextScanner<'_>) -> Result<Option<Place>, SyntaxFault> {
     if scanner.eat("body") {
         return Ok(Some(Place::Body));
     }
@@ -298,26 +298,26 @@ fn place(scanner: &mut Scanner<'_>) -> Result<Option<Place>, SyntaxFault> {
     }
 }
 
-fn statuses(scanner: &mut Scanner<'_>) -> Result<Statuses, SyntaxFault> {
+fn statuses(scanner: &mut TextScanner<'_>) -> Result<Statuses, SyntaxFault> {
     let at = scanner.at;
     let list = scanner.take_while(|c| c.is_ascii_alphanumeric() || c == ',' || c == '-');
     Statuses::parse(list).map_err(|fault| SyntaxFault::new(scanner.text, at + fault.at, fault.what))
 }
 
-fn whole(scanner: &mut Scanner<'_>) -> Result<u64, SyntaxFault> {
+fn whole(scanner: &mut TextScanner<'_>) -> Result<u64, SyntaxFault> {
     let at = scanner.clone();
     let digits = scanner.take_while(|c| c.is_ascii_digit());
     digits.parse().map_err(|_| at.fault("a number of bytes was expected"))
 }
 
-fn regex(scanner: &mut Scanner<'_>) -> Result<Regex, SyntaxFault> {
+fn regex(scanner: &mut TextScanner<'_>) -> Result<Regex, SyntaxFault> {
     let at = scanner.clone();
     let pattern = value(scanner)?;
-    Regex::new(&pattern, Flags::default()).map_err(|error| at.fault(error.message()))
+    Regex::new(&pattern, PatternFlags::default()).map_err(|error| at.fault(error.message()))
 }
 
 /// A word, or a text in quotes.
-fn value(scanner: &mut Scanner<'_>) -> Result<String, SyntaxFault> {
+fn value(scanner: &mut TextScanner<'_>) -> Result<String, SyntaxFault> {
     let start = scanner.clone();
     if !scanner.eat("\"") {
         let word = scanner.take_while(|c| !c.is_ascii_whitespace() && c != '&');

@@ -1,7 +1,7 @@
 //! URL files: siege's lines and some more words. What a line means as a request is in `request`.
 
 use super::expect::{Expect, Take};
-use super::request::{Entry, RequestDefaults, RequestSpec};
+use super::request::{PlanEntry, RequestDefaults, RequestSpec};
 use super::think::Think;
 use super::values::FORM;
 use super::values::{Variables, is_name};
@@ -81,7 +81,7 @@ pub fn parse(
     variables: &mut Variables,
     options: &RequestDefaults,
     load: &mut ReadFile<'_>,
-) -> Result<Vec<Entry>, FileFault> {
+) -> Result<Vec<PlanEntry>, FileFault> {
     let mut reader = LineParser { variables, options, load, current: None, entries: Vec::new() };
     let at = |line: usize| move |fault| FileFault { file: file.to_owned(), line, fault };
     let mut last = 1;
@@ -131,7 +131,7 @@ struct LineParser<'a, 'b> {
     options: &'a RequestDefaults,
     load: &'a mut ReadFile<'b>,
     current: Option<Current>,
-    entries: Vec<Entry>,
+    entries: Vec<PlanEntry>,
 }
 
 impl LineParser<'_, '_> {
@@ -258,7 +258,7 @@ impl LineParser<'_, '_> {
             bytes: current.bytes,
             content_type: current.content_type,
         };
-        let mut entry = Entry::new(&spec, self.variables, self.options)?;
+        let mut entry = PlanEntry::new(&spec, self.variables, self.options)?;
         (entry.weight, entry.think, entry.expect) = (current.weight, current.think, current.expect);
         for take in &current.takes {
             self.variables.define_taken(&take.name);
@@ -317,7 +317,7 @@ impl Plan {
     pub fn of_file(
         file: &str,
         text: &str,
-        order: super::Order,
+        order: super::RequestOrder,
         variables: &mut Variables,
         options: &RequestDefaults,
         load: &mut ReadFile<'_>,

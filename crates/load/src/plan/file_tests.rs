@@ -1,7 +1,7 @@
 //! Tests of URL files.
 
 use super::*;
-use crate::plan::Values;
+use crate::plan::PlanValues;
 
 fn load(name: &str) -> Result<Vec<u8>, String> {
     match name {
@@ -10,7 +10,7 @@ fn load(name: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-fn read(text: &str) -> Result<Vec<Entry>, String> {
+fn read(text: &str) -> Result<Vec<PlanEntry>, String> {
     let options = RequestDefaults { user_agent: String::new(), ..RequestDefaults::default() };
     parse("urls.txt", text, &mut Variables::default(), &options, &mut load)
         .map_err(|fault| fault.to_string())
@@ -19,9 +19,9 @@ fn read(text: &str) -> Result<Vec<Entry>, String> {
 /// Name, weight and body of each request.
 fn rows(text: &str) -> Vec<String> {
     let entries = read(text).unwrap_or_else(|fault| panic!("{fault}"));
-    let row = |entry: &Entry| {
+    let row = |entry: &PlanEntry| {
         let mut body = Vec::new();
-        entry.write_body(&Values::new(1, 1), &mut body);
+        entry.write_body(&PlanValues::new(1, 1), &mut body);
         format!("{} {} {}", entry.weight, entry.name, String::from_utf8(body).unwrap())
     };
     entries.iter().map(|entry| row(entry).trim_end().to_owned()).collect()
@@ -82,7 +82,7 @@ fn weights_methods_and_indented_lines_are_read() {
 fn variables_of_the_file_change_from_request_to_request() {
     let entries = read("ID = number[1,1000000]\nh/item/#{ID} POST id=$(ID)\n").unwrap();
     assert_eq!(entries[0].name, "POST http://h/item/$(ID)");
-    let mut values = Values::new(1, 1);
+    let mut values = PlanValues::new(1, 1);
     let mut seen = Vec::new();
     for _ in 0..5 {
         let mut out = Vec::new();

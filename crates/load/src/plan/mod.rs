@@ -30,10 +30,10 @@ mod values;
 
 pub use expect::{Expect, Take};
 pub use random::Random;
-pub use request::{Body, Content, Entry, Request, RequestDefaults, RequestSpec};
+pub use request::{BodyContent, PlanEntry, PlannedBody, Request, RequestDefaults, RequestSpec};
 pub use statuses::Statuses;
 pub use think::Think;
-pub use values::{Text, Values, Variable, Variables};
+pub use values::{PlanValues, Template, Variable, Variables};
 
 use crate::text::SyntaxFault;
 use mix::Mix;
@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 /// Which request comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum RequestOrder {
     /// By weight, evenly mixed: over any stretch each comes as often as its weight says, but for
     /// rounding.
     Weighted,
@@ -58,8 +58,8 @@ pub enum Order {
 /// Requests and their order.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    entries: Vec<Entry>,
-    order: Order,
+    entries: Vec<PlanEntry>,
+    order: RequestOrder,
     mix: Mix,
     /// For each entry, the weights of all before it and its own.
     sums: Vec<u64>,
@@ -72,8 +72,8 @@ pub const ENTRIES_MAX: usize = 1_000_000;
 
 impl Plan {
     /// A plan of at least one request, some of them with a weight above 0.
-    pub fn new(entries: Vec<Entry>, order: Order) -> Result<Self, SyntaxFault> {
-        let add = |sum: &mut u64, entry: &Entry| {
+    pub fn new(entries: Vec<PlanEntry>, order: RequestOrder) -> Result<Self, SyntaxFault> {
+        let add = |sum: &mut u64, entry: &PlanEntry| {
             *sum += u64::from(entry.weight);
             Some(*sum)
         };
@@ -120,22 +120,22 @@ impl Plan {
     }
 
     /// The requests.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[PlanEntry] {
         &self.entries
     }
 
     /// Whether more of answers has to be seen than their statuses.
     pub fn looks_inside(&self) -> bool {
-        self.entries.iter().any(Entry::looks_inside)
+        self.entries.iter().any(PlanEntry::looks_inside)
     }
 
     /// Whether contents have to be seen.
     pub fn looks_at_bodies(&self) -> bool {
-        self.entries.iter().any(Entry::looks_at_body)
+        self.entries.iter().any(PlanEntry::looks_at_body)
     }
 
     /// The order.
-    pub const fn order(&self) -> Order {
+    pub const fn order(&self) -> RequestOrder {
         self.order
     }
 
@@ -148,10 +148,10 @@ impl Plan {
         }
         let len = self.entries.len() as u64;
         match self.order {
-            Order::InTurn => ((u64::from(cursor.user) + step % len) % len) as usize,
-            Order::AsWritten => (step % len) as usize,
-            Order::Weighted => self.mix.at(cursor.user, step),
-            Order::AtRandom => {
+            RequestOrder::InTurn => ((u64::from(cursor.user) + step % len) % len) as usize,
+            RequestOrder::AsWritten => (step % len) as usize,
+            RequestOrder::Weighted => self.mix.at(cursor.user, step),
+            RequestOrder::AtRandom => {
                 let number = cursor.random.below(self.sums.last().copied().unwrap_or(1));
                 self.sums.partition_point(|sum| *sum <= number)
             }
@@ -162,8 +162,8 @@ impl Plan {
 /// Where one user is in the plan, and the values of the request it is at.
 #[derive(Clone, Debug)]
 pub struct Cursor {
-    /// For [`Entry::write`].
-    pub values: Values,
+    /// For [`PlanEntry::write`].
+    pub values: PlanValues,
     user: u32,
     step: u64,
     random: Random,
@@ -173,7 +173,7 @@ impl Cursor {
     /// A user before its first request. The same seed and user give the same run.
     pub const fn new(seed: u64, user: u32) -> Self {
         let random = Random::new(seed ^ (user as u64).wrapping_mul(0xd134_2543_de82_ef95));
-        Self { values: Values::new(seed, user), user, step: 0, random }
+        Self { values: PlanValues::new(seed, user), user, step: 0, random }
     }
 
     /// How long this user thinks, nanoseconds.
@@ -183,7 +183,7 @@ impl Cursor {
     }
 }
 
-impl Entry {
+impl PlanEntry {
     /// Whether more of the answer has to be seen than its status.
     pub fn looks_inside(&self) -> bool {
         !self.takes.is_empty() || self.expect.as_ref().is_some_and(Expect::looks_inside)

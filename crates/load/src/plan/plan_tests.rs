@@ -3,11 +3,11 @@
 use super::*;
 use proptest::prelude::*;
 
-fn plan(weights: &[u32], order: Order) -> Plan {
+fn plan(weights: &[u32], order: RequestOrder) -> Plan {
     let entry = |weight: &u32| {
         let spec = RequestSpec { url: "h/", ..RequestSpec::default() };
         let mut entry =
-            Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
+            PlanEntry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         entry.weight = *weight;
         entry
     };
@@ -21,14 +21,14 @@ fn picks(plan: &Plan, user: u32, count: usize) -> Vec<usize> {
 
 #[test]
 fn in_turn_begins_elsewhere_for_each_user() {
-    let plan = plan(&[1, 9, 0], Order::InTurn);
+    let plan = plan(&[1, 9, 0], RequestOrder::InTurn);
     assert_eq!(picks(&plan, 0, 5), [0, 1, 2, 0, 1]);
     assert_eq!(picks(&plan, 4, 4), [1, 2, 0, 1]);
 }
 
 #[test]
 fn at_random_is_another_order_for_each_user_and_the_same_in_each_run() {
-    let plan = plan(&[1, 1, 1, 1, 0], Order::AtRandom);
+    let plan = plan(&[1, 1, 1, 1, 0], RequestOrder::AtRandom);
     let first = picks(&plan, 0, 4000);
     assert_eq!(picks(&plan, 0, 4000), first);
     assert_ne!(picks(&plan, 1, 4000), first);
@@ -41,7 +41,7 @@ fn at_random_is_another_order_for_each_user_and_the_same_in_each_run() {
 
 #[test]
 fn users_do_not_all_send_the_same_at_once() {
-    let plan = plan(&[1; 10], Order::Weighted);
+    let plan = plan(&[1; 10], RequestOrder::Weighted);
     let mut counts = [0; 10];
     for user in 0..100 {
         counts[picks(&plan, user, 1)[0]] += 1;
@@ -51,10 +51,10 @@ fn users_do_not_all_send_the_same_at_once() {
 
 #[test]
 fn a_plan_needs_a_request() {
-    assert!(Plan::new(Vec::new(), Order::InTurn).is_err());
-    let mut none = plan(&[1], Order::Weighted).entries()[0].clone();
+    assert!(Plan::new(Vec::new(), RequestOrder::InTurn).is_err());
+    let mut none = plan(&[1], RequestOrder::Weighted).entries()[0].clone();
     none.weight = 0;
-    assert!(Plan::new(vec![none], Order::Weighted).is_err());
+    assert!(Plan::new(vec![none], RequestOrder::Weighted).is_err());
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn the_values_go_on_with_the_requests() {
     let mut variables = Variables::default();
     variables.define("x", "uuid").unwrap();
     let spec = RequestSpec { url: "h/$(n)", ..RequestSpec::default() };
-    let entry = Entry::new(&spec, &variables, &RequestDefaults::default()).unwrap();
-    let plan = Plan::new(vec![entry], Order::Weighted).unwrap();
+    let entry = PlanEntry::new(&spec, &variables, &RequestDefaults::default()).unwrap();
+    let plan = Plan::new(vec![entry], RequestOrder::Weighted).unwrap();
     let mut cursor = Cursor::new(1, 0);
     for n in 1..4 {
         let index = plan.next(&mut cursor);
@@ -95,7 +95,7 @@ proptest! {
     ) {
         let total: u32 = weights.iter().sum();
         prop_assume!(total > 0);
-        let plan = plan(&weights, Order::Weighted);
+        let plan = plan(&weights, RequestOrder::Weighted);
         let picked = &picks(&plan, user, start + len)[start..];
         for (index, weight) in weights.iter().enumerate() {
             let count = picked.iter().filter(|pick| **pick == index).count() as f64;

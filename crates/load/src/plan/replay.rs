@@ -1,10 +1,10 @@
 //! Reads access logs, so that their requests can be sent again at the pace they came.
 //!
 //! A line costs 16 bytes, 28 when it is finished; each different request is kept once, as its
-//! `Entry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
+//! `PlanEntry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
 
 use super::expect::Expect;
-use super::request::{Entry, RequestDefaults, RequestSpec};
+use super::request::{PlanEntry, RequestDefaults, RequestSpec};
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
 use crate::date::{days_since_1970, month_number};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Recording {
     /// Each different request.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PlanEntry>,
     /// When each request came, nanoseconds since the first; in rising order.
     pub moments_ns: Vec<u64>,
     /// Which entry each was, in the same order.
@@ -57,7 +57,7 @@ pub struct LogReader {
     options: RequestDefaults,
     known: HashMap<Vec<u8>, u32>,
     known_bytes: usize,
-    entries: Vec<Entry>,
+    entries: Vec<PlanEntry>,
     /// Seconds since 1970 and the entry, in the order of the log.
     lines: Vec<(i64, u32)>,
     left_out: u64,
@@ -86,7 +86,7 @@ impl LogReader {
         if line.is_empty() {
             return;
         }
-        let taken = Line::parse(line).and_then(|parsed| {
+        let taken = ReplayLine::parse(line).and_then(|parsed| {
             let entry = self.entry(&parsed)?;
             if self.lines.len() >= LINES_MAX {
                 return Err("more lines than can be kept");
@@ -123,7 +123,7 @@ impl LogReader {
     }
 
     /// The entry of a line, a new one if it is the first of its kind.
-    fn entry(&mut self, line: &Line) -> Result<u32, &'static str> {
+    fn entry(&mut self, line: &ReplayLine) -> Result<u32, &'static str> {
         let key = line.key();
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
@@ -139,7 +139,7 @@ impl LogReader {
         Ok(index)
     }
 
-    fn new_entry(&self, line: &Line) -> Result<Entry, crate::text::SyntaxFault> {
+    fn new_entry(&self, line: &ReplayLine) -> Result<PlanEntry, crate::text::SyntaxFault> {
         let escaped =
             |text: &str| text.replace("$(", "$$(").replace("${", "$${").replace("#{", "##{");
         let mut fields = Vec::new();
@@ -154,7 +154,7 @@ impl LogReader {
         let url = format!("{base}{}", escaped(&line.target));
         let spec =
             RequestSpec { method: &line.method, url: &url, fields, ..RequestSpec::default() };
-        let mut entry = Entry::new(&spec, &Variables::default(), &self.options)?;
+        let mut entry = PlanEntry::new(&spec, &Variables::default(), &self.options)?;
         if let Some(vhost) = &line.vhost {
             entry.name.push_str(&format!(" of {vhost}"));
         }
@@ -172,13 +172,13 @@ impl Recording {
     /// counted by method and URL: who asked is of no interest in a report.
     pub fn plan(&mut self) -> Result<Plan, crate::text::SyntaxFault> {
         let entries = std::mem::take(&mut self.entries);
-        Plan::new(entries, super::Order::InTurn).map(Plan::counted_by_name)
+        Plan::new(entries, super::RequestOrder::InTurn).map(Plan::counted_by_name)
     }
 }
 
 /// What is used of a line.
 #[derive(Debug, PartialEq, Eq)]
-struct Line {
+struct ReplayLine {
     time_s: i64,
     method: String,
     target: String,
@@ -188,7 +188,7 @@ struct Line {
     user_agent: Option<String>,
 }
 
-impl Line {
+impl ReplayLine {
     /// `[%v:%p ]%h %l %u %t "%r" %>s %b[ "%{Referer}i" "%{User-Agent}i"][ %D]`.
     fn parse(line: &[u8]) -> Result<Self, &'static str> {
         if line.len() > LINE_BYTES_MAX {
@@ -254,7 +254,7 @@ fn field_value(bytes: &[u8]) -> Option<String> {
 fn vhost(before: &[u8]) -> Option<String> {
     let words: Vec<&[u8]> = before.split(|b| *b == b' ').filter(|word| !word.is_empty()).collect();
     let [first, _, _, _] = words[..] else { return None };
-    let host = message::Host::parse(first).ok()?;
+    let host = message::HostAndPort::parse(first).ok()?;
     let port = host.port?;
     let name = String::from_utf8(host.name.to_vec()).ok()?;
     Some(if matches!(port, 80 | 443) { name } else { format!("{name}:{port}") })

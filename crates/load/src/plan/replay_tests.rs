@@ -10,7 +10,7 @@ fn record(text: &str) -> Recording {
     reader.finish()
 }
 
-fn head(entry: &Entry) -> String {
+fn head(entry: &PlanEntry) -> String {
     String::from_utf8(entry.fixed().unwrap().to_vec()).unwrap()
 }
 

@@ -3,7 +3,7 @@
 use super::cookies::Cookies;
 use super::expect::{Expect, Take};
 use super::think::Think;
-use super::values::{FORM, Part, Text, Values, Variables, check_line};
+use super::values::{FORM, PlanValues, Template, TextPart, Variables, check_line};
 use crate::text::{SyntaxFault, base64};
 use crate::url::Url;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct RequestDefaults {
     /// The method of requests that name none; empty for GET, or POST with a body.
     pub method: String,
     /// The body of requests that have none.
-    pub body: Option<Content>,
+    pub body: Option<BodyContent>,
 }
 
 impl Default for RequestDefaults {
@@ -41,7 +41,7 @@ impl Default for RequestDefaults {
 
 /// A body as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum BodyContent {
     /// A text, with references.
     Text(String),
     /// Bytes as they are.
@@ -50,12 +50,12 @@ pub enum Content {
 
 /// The body of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Body {
+pub enum PlannedBody {
     /// None.
     #[default]
     None,
     /// A text, maybe with variables.
-    Text(Text),
+    Text(Template),
     /// Bytes of a file, as they are.
     Bytes(Arc<[u8]>),
 }
@@ -66,16 +66,16 @@ pub struct Request {
     /// The method, a token.
     pub method: String,
     /// Path and query.
-    pub target: Text,
+    pub target: Template,
     /// Fields in the order they are sent, without Connection, Content-Length and cookies.
-    pub fields: Vec<(String, Text)>,
+    pub fields: Vec<(String, Template)>,
     /// The body.
-    pub body: Body,
+    pub body: PlannedBody,
 }
 
 /// One request of a plan, with what is known about it.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PlanEntry {
     /// Method and URL as they were written, for reports.
     pub name: String,
     /// Where it goes.
@@ -122,7 +122,7 @@ impl RequestSpec<'_> {
     }
 }
 
-impl Entry {
+impl PlanEntry {
     /// Makes the request of a spec.
     pub fn new(
         spec: &RequestSpec<'_>,
@@ -131,38 +131,38 @@ impl Entry {
     ) -> Result<Self, SyntaxFault> {
         let (url, target) = url_and_target(spec.url, variables)?;
         let body = match (&spec.bytes, spec.body, &options.body) {
-            (Some(bytes), _, _) | (None, None, Some(Content::Bytes(bytes))) => {
-                Body::Bytes(Arc::clone(bytes))
+            (Some(bytes), _, _) | (None, None, Some(BodyContent::Bytes(bytes))) => {
+                PlannedBody::Bytes(Arc::clone(bytes))
             }
-            (None, Some(text), _) => Body::Text(variables.body(text, spec.body_type())?),
-            (None, None, Some(Content::Text(text))) => {
-                Body::Text(variables.body(text, spec.body_type())?)
+            (None, Some(text), _) => PlannedBody::Text(variables.body(text, spec.body_type())?),
+            (None, None, Some(BodyContent::Text(text))) => {
+                PlannedBody::Text(variables.body(text, spec.body_type())?)
             }
-            (None, None, None) => Body::None,
+            (None, None, None) => PlannedBody::None,
         };
         let named = if spec.method.is_empty() { &options.method } else { spec.method };
         let method = match (named, &body) {
-            ("", Body::None) => "GET",
+            ("", PlannedBody::None) => "GET",
             ("", _) => "POST",
             (method, _) => method,
         };
         check_token(method, "a method")?;
-        let mut fields = Fields::default();
-        fields.usual("Host", Text::fixed(&url.authority()));
-        fields.usual("User-Agent", Text::fixed(&options.user_agent));
-        fields.usual("Accept", Text::fixed("*/*"));
-        if body != Body::None {
+        let mut fields = CollectedFields::default();
+        fields.usual("Host", Template::fixed(&url.authority()));
+        fields.usual("User-Agent", Template::fixed(&options.user_agent));
+        fields.usual("Accept", Template::fixed("*/*"));
+        if body != PlannedBody::None {
             let content_type = if spec.content_type.is_empty() { FORM } else { spec.content_type };
-            fields.usual("Content-Type", Text::fixed(content_type));
+            fields.usual("Content-Type", Template::fixed(content_type));
         }
         let connection = match (options.http10, options.keep_alive) {
             (false, true) | (true, false) => "",
             (false, false) => "close",
             (true, true) => "Keep-Alive",
         };
-        fields.usual("Connection", Text::fixed(connection));
+        fields.usual("Connection", Template::fixed(connection));
         if let Some(plain) = url.credentials() {
-            fields.usual("Authorization", Text::fixed(&format!("Basic {}", base64(&plain))));
+            fields.usual("Authorization", Template::fixed(&format!("Basic {}", base64(&plain))));
         }
         fields.add(&options.fields, variables)?;
         fields.add(&spec.fields, variables)?;
@@ -181,9 +181,9 @@ impl Entry {
             takes: Vec::new(),
             request: Request {
                 method: method.to_owned(),
-                target: Text::fixed(&url.target),
+                target: Template::fixed(&url.target),
                 fields: Vec::new(),
-                body: Body::None,
+                body: PlannedBody::None,
             },
             url,
             http10: true,
@@ -193,7 +193,7 @@ impl Entry {
     }
 
     fn of_request(url: Url, mut request: Request, options: &RequestDefaults) -> Self {
-        let is_kept = |field: &(String, Text)| field.1.as_fixed().is_none_or(|v| !v.is_empty());
+        let is_kept = |field: &(String, Template)| field.1.as_fixed().is_none_or(|v| !v.is_empty());
         request.fields.retain(is_kept);
         let name = match request.target.as_fixed() {
             Some(_) => format!("{} {url}", request.method),
@@ -218,7 +218,7 @@ impl Entry {
         };
         if entry.is_fixed() {
             let mut out = Vec::new();
-            entry.encode(&mut Values::new(0, 0), None, &mut out);
+            entry.encode(&mut PlanValues::new(0, 0), None, &mut out);
             entry.fixed = Some(out.into());
         }
         entry
@@ -231,10 +231,10 @@ impl Entry {
         let keeps_method =
             matches!(status, 307 | 308) || matches!(self.request.method.as_str(), "GET" | "HEAD");
         let mut request = self.request.clone();
-        request.target = Text::fixed(&url.target);
+        request.target = Template::fixed(&url.target);
         if !keeps_method {
             request.method = "GET".to_owned();
-            request.body = Body::None;
+            request.body = PlannedBody::None;
         }
         let is_same_server = url.is_same_server(&self.url);
         let is_kept = |name: &str| match name {
@@ -244,7 +244,7 @@ impl Entry {
             _ => true,
         };
         request.fields.retain(|field| is_kept(&field.0.to_ascii_lowercase()));
-        request.fields.insert(0, ("Host".to_owned(), Text::fixed(&url.authority())));
+        request.fields.insert(0, ("Host".to_owned(), Template::fixed(&url.authority())));
         let options = RequestDefaults { http10: self.http10, ..RequestDefaults::default() };
         Self {
             weight: self.weight,
@@ -266,9 +266,9 @@ impl Entry {
         self.fixed.as_ref()
     }
 
-    /// Appends head and body with these values and cookies. Afterwards [`Values::advance`]; the
-    /// plan does that when it gives out the next request.
-    pub fn write(&self, values: &mut Values, cookies: Option<Cookies<'_>>, out: &mut Vec<u8>) {
+    /// Appends head and body with these values and cookies. Afterwards [`PlanValues::advance`];
+    /// the plan does that when it gives out the next request.
+    pub fn write(&self, values: &mut PlanValues, cookies: Option<Cookies<'_>>, out: &mut Vec<u8>) {
         match (&self.fixed, cookies) {
             (Some(fixed), None) => out.extend(&fixed[..]),
             (_, cookies) => self.encode(values, cookies, out),
@@ -276,11 +276,11 @@ impl Entry {
     }
 
     /// Appends the body with these values.
-    pub fn write_body(&self, values: &Values, out: &mut Vec<u8>) {
+    pub fn write_body(&self, values: &PlanValues, out: &mut Vec<u8>) {
         match &self.request.body {
-            Body::None => {}
-            Body::Text(text) => text.write(values, out),
-            Body::Bytes(bytes) => out.extend(&bytes[..]),
+            PlannedBody::None => {}
+            PlannedBody::Text(text) => text.write(values, out),
+            PlannedBody::Bytes(bytes) => out.extend(&bytes[..]),
         }
     }
 
@@ -289,7 +289,7 @@ impl Entry {
     /// Content-Length is among them if there is a body.
     pub fn each_field(
         &self,
-        values: &mut Values,
+        values: &mut PlanValues,
         cookies: Option<Cookies<'_>>,
         tell: &mut dyn FnMut(&str, &[u8]),
     ) {
@@ -322,7 +322,7 @@ impl Entry {
     }
 
     /// The value of Host, which may be another than that of the URL.
-    pub fn authority(&self, values: &Values) -> String {
+    pub fn authority(&self, values: &PlanValues) -> String {
         let host = self.request.fields.iter().find(|field| field.0.eq_ignore_ascii_case("host"));
         let mut out = Vec::new();
         if let Some((_, text)) = host {
@@ -341,8 +341,8 @@ impl Entry {
     fn is_fixed(&self) -> bool {
         let Request { target, fields, body, .. } = &self.request;
         let body_is_fixed = match body {
-            Body::None | Body::Bytes(_) => true,
-            Body::Text(text) => text.as_fixed().is_some(),
+            PlannedBody::None | PlannedBody::Bytes(_) => true,
+            PlannedBody::Text(text) => text.as_fixed().is_some(),
         };
         let fields_are_fixed = fields.iter().all(|field| field.1.as_fixed().is_some());
         body_is_fixed && fields_are_fixed && target.as_fixed().is_some()
@@ -351,7 +351,7 @@ impl Entry {
     /// RFC 9110 section 8.6: methods that usually have a body say so when it is empty, too.
     fn has_length(&self) -> bool {
         let is_usual = matches!(self.request.method.as_str(), "POST" | "PUT" | "PATCH");
-        is_usual || self.request.body != Body::None
+        is_usual || self.request.body != PlannedBody::None
     }
 
     /// Adds the cookies of the jar to those of the request itself: there is one field for both
@@ -364,7 +364,7 @@ impl Entry {
         }
     }
 
-    fn encode(&self, values: &mut Values, cookies: Option<Cookies<'_>>, out: &mut Vec<u8>) {
+    fn encode(&self, values: &mut PlanValues, cookies: Option<Cookies<'_>>, out: &mut Vec<u8>) {
         out.extend(self.request.method.as_bytes());
         out.push(b' ');
         self.request.target.write(values, out);
@@ -401,20 +401,20 @@ const CONNECTION_FIELDS: [&str; 7] =
     ["host", "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
 
 /// Bytes that a field takes besides its name and value.
-const FIELD_BYTES: usize = size_of::<(String, Text)>() + size_of::<Part>() + 48;
+const FIELD_BYTES: usize = size_of::<(String, Template)>() + size_of::<TextPart>() + 48;
 
 /// Fields of one request at most; servers take a hundred.
 const FIELDS_MAX: usize = 1000;
 
 /// Fields that are collected.
 #[derive(Default)]
-struct Fields {
-    rows: Vec<(String, Text)>,
+struct CollectedFields {
+    rows: Vec<(String, Template)>,
 }
 
-impl Fields {
+impl CollectedFields {
     /// A field that another of its name replaces; empty it still keeps the place.
-    fn usual(&mut self, name: &str, text: Text) {
+    fn usual(&mut self, name: &str, text: Template) {
         self.rows.push((name.to_owned(), text));
     }
 
@@ -431,7 +431,7 @@ impl Fields {
                 format!("{FIELDS_MAX} fields at most were expected"),
             ));
         }
-        let mut added: Vec<(String, Text)> = Vec::new();
+        let mut added: Vec<(String, Template)> = Vec::new();
         for (name, value) in fields {
             check_token(name, "a field name")?;
             let lower = name.to_ascii_lowercase();
@@ -462,14 +462,14 @@ fn check_token(text: &str, what: &str) -> Result<(), SyntaxFault> {
 }
 
 /// The URL with names for variables in its target, and the target itself.
-fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Text), SyntaxFault> {
+fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Template), SyntaxFault> {
     check_line(written)?;
     let text = variables.text(written)?;
     let first = match text.parts.first() {
-        Some(Part::Fixed(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        Some(TextPart::Fixed(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
         _ => String::new(),
     };
-    if text.parts.len() > 1 || matches!(text.parts.first(), Some(Part::Variable(_))) {
+    if text.parts.len() > 1 || matches!(text.parts.first(), Some(TextPart::Variable(_))) {
         let after_scheme = first.find("://").map_or(0, |at| at + 3);
         if !first[after_scheme..].contains(['/', '?']) {
             let what = "a variable may stand in path and query, not in the host";
@@ -477,13 +477,13 @@ fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Text), S
         }
     }
     let mut url = Url::parse(&first)?;
-    let mut target = Text::fixed(&url.target);
+    let mut target = Template::fixed(&url.target);
     let mut is_fragment = first.contains('#');
     for part in text.parts.iter().skip(1) {
         match part {
             _ if is_fragment => break,
-            Part::Variable(variable) => target.push_variable_of_target(variable),
-            Part::Fixed(bytes) => {
+            TextPart::Variable(variable) => target.push_variable_of_target(variable),
+            TextPart::Fixed(bytes) => {
                 let piece = String::from_utf8_lossy(bytes);
                 is_fragment = piece.contains('#');
                 let piece = crate::url::encoded(piece.split('#').next().unwrap_or_default());

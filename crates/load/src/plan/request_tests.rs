@@ -13,15 +13,15 @@ fn fields(rows: &[(&str, &str)]) -> Vec<(String, String)> {
     rows.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn entry(spec: &RequestSpec<'_>, options: &RequestDefaults) -> Entry {
+fn entry(spec: &RequestSpec<'_>, options: &RequestDefaults) -> PlanEntry {
     let mut variables = Variables::default();
     variables.define("v", "list[a b,a b]").unwrap();
-    Entry::new(spec, &variables, options).unwrap_or_else(|fault| panic!("{fault}"))
+    PlanEntry::new(spec, &variables, options).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
 fn bytes(spec: &RequestSpec<'_>, options: &RequestDefaults) -> String {
     let mut out = Vec::new();
-    entry(spec, options).write(&mut Values::new(1, 2), None, &mut out);
+    entry(spec, options).write(&mut PlanValues::new(1, 2), None, &mut out);
     String::from_utf8(out).unwrap()
 }
 
@@ -136,7 +136,7 @@ fn what_would_break_a_request_is_a_fault() {
     let mut variables = Variables::default();
     variables.define("v", "uuid").unwrap();
     for (spec, what) in rows {
-        let fault = Entry::new(&spec, &variables, &plain()).unwrap_err();
+        let fault = PlanEntry::new(&spec, &variables, &plain()).unwrap_err();
         assert!(fault.what.contains(what), "{spec:?}: {fault}");
     }
 }
@@ -147,7 +147,7 @@ fn cookies_of_the_user_go_along_with_those_of_the_request() {
     let spec = RequestSpec { url: "http://h/", ..RequestSpec::default() };
     let plain_entry = entry(&spec, &plain());
     let mut out = Vec::new();
-    let mut values = Values::new(1, 1);
+    let mut values = PlanValues::new(1, 1);
     plain_entry.write(&mut values, Some(Cookies { jar: &jar, now_s: 0 }), &mut out);
     assert_eq!(out, plain_entry.fixed().unwrap()[..], "an empty jar changes nothing");
 
@@ -179,7 +179,7 @@ fn fields_for_http2_are_lower_case_and_say_nothing_of_the_connection() {
     let mut jar = Jar::default();
     jar.store(&entry.url, b"a=1", 0);
     let mut told = Vec::new();
-    let mut values = Values::new(1, 1);
+    let mut values = PlanValues::new(1, 1);
     entry.each_field(&mut values, Some(Cookies { jar: &jar, now_s: 0 }), &mut |name, value| {
         told.push(format!("{name}: {}", String::from_utf8_lossy(value)));
     });
@@ -250,19 +250,20 @@ proptest! {
             body: body.as_deref(),
             ..RequestSpec::default()
         };
-        let Ok(entry) = Entry::new(&spec, &Variables::default(), &plain()) else { return Ok(()) };
+        let entry = PlanEntry::new(&spec, &Variables::default(), &plain());
+        let Ok(entry) = entry else { return Ok(()) };
         let mut out = Vec::new();
-        entry.write(&mut Values::new(1, 1), None, &mut out);
+        entry.write(&mut PlanValues::new(1, 1), None, &mut out);
         let mut parser = http1::HeadParser::new();
         let progress = parser.advance(&out, &http1::HeadLimits::default());
-        let Ok(http1::Progress::Complete { len }) = progress else {
+        let Ok(http1::HeadProgress::Complete { len }) = progress else {
             return Err(TestCaseError::fail(format!("{progress:?}: {}", out.escape_ascii())));
         };
         let request = parser.request(&out);
         prop_assert_eq!(request.method(), entry.request().method.as_bytes());
         prop_assert_eq!(request.target(), entry.url.target.as_bytes());
         let mut body = Vec::new();
-        entry.write_body(&Values::new(1, 1), &mut body);
+        entry.write_body(&PlanValues::new(1, 1), &mut body);
         prop_assert_eq!(&out[len..], &body[..]);
         let sent = value.trim_matches([' ', '\t']);
         if !sent.is_empty() && !sent.contains(['$', '#']) {

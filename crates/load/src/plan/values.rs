@@ -4,7 +4,7 @@
 //! repeated, and a variable that stands twice in a request has one value there.
 
 use super::random::{Random, hash, mix};
-use crate::text::{Scanner, SyntaxFault, nearest};
+use crate::text::{SyntaxFault, TextScanner, nearest};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 /// Two need no definition: `n` is the number of the request of this user, from 1 on, and `user`
 /// that of the user, from 0 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Source {
+enum ValueSource {
     List(Vec<String>),
     Alpha {
         min: u64,
@@ -51,7 +51,7 @@ enum Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     name: String,
-    source: Source,
+    source: ValueSource,
 }
 
 /// Letters of an `alpha` value at most.
@@ -61,17 +61,17 @@ impl Variable {
     /// Reads a definition, `list[a,b]`. `None` if it is none at all.
     pub fn parse(name: &str, text: &str) -> Option<Result<Self, SyntaxFault>> {
         let source = match text {
-            "uuid" => Ok(Source::Uuid),
-            "udid" => Ok(Source::Udid),
+            "uuid" => Ok(ValueSource::Uuid),
+            "udid" => Ok(ValueSource::Udid),
             _ => {
                 let (kind, rest) = text.split_once('[')?;
                 let inside = rest.strip_suffix(']')?;
                 match kind {
                     "list" => list(text, inside),
                     "alpha" => numbers(text, inside, ALPHA_MAX)
-                        .map(|(min, max, count)| Source::Alpha { min, max, count }),
+                        .map(|(min, max, count)| ValueSource::Alpha { min, max, count }),
                     "number" => numbers(text, inside, u64::MAX / 2)
-                        .map(|(min, max, count)| Source::Number { min, max, count }),
+                        .map(|(min, max, count)| ValueSource::Number { min, max, count }),
                     _ => return None,
                 }
             }
@@ -87,10 +87,10 @@ impl Variable {
     /// The same with values that fit a request target.
     fn for_target(variable: &Arc<Self>) -> Arc<Self> {
         match &variable.source {
-            Source::Taken { .. } => Self::encoded(variable),
-            Source::List(items) => {
+            ValueSource::Taken { .. } => Self::encoded(variable),
+            ValueSource::List(items) => {
                 let items = items.iter().map(|item| crate::url::encoded(item)).collect();
-                Arc::new(Self { name: variable.name.clone(), source: Source::List(items) })
+                Arc::new(Self { name: variable.name.clone(), source: ValueSource::List(items) })
             }
             _ => Arc::clone(variable),
         }
@@ -99,39 +99,39 @@ impl Variable {
     /// The same in a form. Values that were given are as whoever gave them wants them.
     fn encoded(variable: &Arc<Self>) -> Arc<Self> {
         match &variable.source {
-            Source::Taken { .. } => {
-                let source = Source::Taken { is_encoded: true };
+            ValueSource::Taken { .. } => {
+                let source = ValueSource::Taken { is_encoded: true };
                 Arc::new(Self { name: variable.name.clone(), source })
             }
             _ => Arc::clone(variable),
         }
     }
 
-    fn write(&self, values: &Values, out: &mut Vec<u8>) {
+    fn write(&self, values: &PlanValues, out: &mut Vec<u8>) {
         let mut random = values.random_of(&self.name);
         match &self.source {
-            Source::List(items) => {
+            ValueSource::List(items) => {
                 let index = random.below(items.len() as u64) as usize;
                 out.extend(items[index].as_bytes());
             }
-            Source::Alpha { min, max, count } => {
+            ValueSource::Alpha { min, max, count } => {
                 let mut random = Random::new(random.below(*count) ^ mix(hash(&self.name)));
                 let len = min + random.below(max - min + 1);
                 out.extend((0..len).map(|_| b'a' + random.below(26) as u8));
             }
-            Source::Number { min, max, count } => {
+            ValueSource::Number { min, max, count } => {
                 let mut random = Random::new(random.below(*count) ^ mix(hash(&self.name)));
                 push_number(min + random.below(max - min + 1), out);
             }
-            Source::Uuid => push_uuid(random.next(), random.next(), out),
-            Source::Udid => {
+            ValueSource::Uuid => push_uuid(random.next(), random.next(), out),
+            ValueSource::Udid => {
                 let mut text = format!("{:016x}{:016x}", random.next(), random.next());
                 let _ = write!(text, "{:08x}", random.next() as u32);
                 out.extend(text.as_bytes());
             }
-            Source::Request => push_number(values.request, out),
-            Source::User => push_number(u64::from(values.user), out),
-            Source::Taken { is_encoded } => match is_encoded {
+            ValueSource::Request => push_number(values.request, out),
+            ValueSource::User => push_number(u64::from(values.user), out),
+            ValueSource::Taken { is_encoded } => match is_encoded {
                 true => push_encoded(values.taken(&self.name), out),
                 false => out.extend(values.taken(&self.name)),
             },
@@ -139,13 +139,13 @@ impl Variable {
     }
 }
 
-fn list(text: &str, inside: &str) -> Result<Source, SyntaxFault> {
+fn list(text: &str, inside: &str) -> Result<ValueSource, SyntaxFault> {
     let items: Vec<String> = inside.split(',').map(|item| item.trim().to_owned()).collect();
     if inside.trim().is_empty() {
         return Err(SyntaxFault::new(text, text.len() - 1, "at least one value was expected"));
     }
     check_line(text)?;
-    Ok(Source::List(items))
+    Ok(ValueSource::List(items))
 }
 
 /// `min,max` or `min,max,count`.
@@ -202,7 +202,7 @@ pub struct Variables {
 
 impl Default for Variables {
     fn default() -> Self {
-        let own = [("n", Source::Request), ("user", Source::User)];
+        let own = [("n", ValueSource::Request), ("user", ValueSource::User)];
         let own = own.map(|(name, source)| Arc::new(Variable { name: name.to_owned(), source }));
         Self { constants: Vec::new(), variables: own.into() }
     }
@@ -248,22 +248,22 @@ impl Variables {
     pub(crate) fn define_taken(&mut self, name: &str) {
         self.constants.retain(|(known, _)| known != name);
         self.variables.retain(|known| known.name != name);
-        let source = Source::Taken { is_encoded: false };
+        let source = ValueSource::Taken { is_encoded: false };
         self.variables.push(Arc::new(Variable { name: name.to_owned(), source }));
     }
 
     fn constant(&self, text: &str) -> Result<String, SyntaxFault> {
         match self.text(text)?.parts.as_slice() {
             [] => Ok(String::new()),
-            [Part::Fixed(bytes)] => Ok(String::from_utf8_lossy(bytes).into_owned()),
+            [TextPart::Fixed(bytes)] => Ok(String::from_utf8_lossy(bytes).into_owned()),
             _ => Err(SyntaxFault::new(text, 0, "a constant cannot change: it uses a variable")),
         }
     }
 
     /// Reads a text with references, `$(NAME)`, `${NAME}` or `#{NAME}`; `$$(` is `$(` itself.
-    pub fn text(&self, text: &str) -> Result<Text, SyntaxFault> {
-        let mut scanner = Scanner::new(text);
-        let mut out = Text::default();
+    pub fn text(&self, text: &str) -> Result<Template, SyntaxFault> {
+        let mut scanner = TextScanner::new(text);
+        let mut out = Template::default();
         while !scanner.is_at_end() {
             out.push_fixed(scanner.take_while(|c| c != '$' && c != '#').as_bytes());
             let start = scanner.clone();
@@ -295,19 +295,19 @@ impl Variables {
 
     /// The text of a body of this type: in a form, which it is without one, what was taken from an
     /// answer is encoded.
-    pub(crate) fn body(&self, text: &str, content_type: &str) -> Result<Text, SyntaxFault> {
+    pub(crate) fn body(&self, text: &str, content_type: &str) -> Result<Template, SyntaxFault> {
         let text = self.text(text)?;
         let is_form = content_type.is_empty() || content_type.starts_with(FORM);
         Ok(if is_form { text.for_form() } else { text })
     }
 
-    fn push_named(&self, name: &str, out: &mut Text) -> Result<(), String> {
+    fn push_named(&self, name: &str, out: &mut Template) -> Result<(), String> {
         if let Some((_, value)) = self.constants.iter().find(|(known, _)| known == name) {
             out.push_fixed(value.as_bytes());
             return Ok(());
         }
         if let Some(variable) = self.variables.iter().find(|known| known.name == name) {
-            out.parts.push(Part::Variable(Arc::clone(variable)));
+            out.parts.push(TextPart::Variable(Arc::clone(variable)));
             return Ok(());
         }
         let constants = self.constants.iter().map(|(known, _)| known.as_str());
@@ -320,18 +320,18 @@ impl Variables {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum TextPart {
     Fixed(Vec<u8>),
     Variable(Arc<Variable>),
 }
 
 /// A text with variables in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
-    pub(crate) parts: Vec<Part>,
+pub struct Template {
+    pub(crate) parts: Vec<TextPart>,
 }
 
-impl Text {
+impl Template {
     /// A text without variables.
     pub fn fixed(text: &str) -> Self {
         // No more room than for this one part: there may be a million texts.
@@ -344,17 +344,17 @@ impl Text {
     pub fn as_fixed(&self) -> Option<&[u8]> {
         match self.parts.as_slice() {
             [] => Some(&[]),
-            [Part::Fixed(bytes)] => Some(bytes),
+            [TextPart::Fixed(bytes)] => Some(bytes),
             _ => None,
         }
     }
 
     /// Appends the text with the values of a request.
-    pub fn write(&self, values: &Values, out: &mut Vec<u8>) {
+    pub fn write(&self, values: &PlanValues, out: &mut Vec<u8>) {
         for part in &self.parts {
             match part {
-                Part::Fixed(bytes) => out.extend(bytes),
-                Part::Variable(variable) => variable.write(values, out),
+                TextPart::Fixed(bytes) => out.extend(bytes),
+                TextPart::Variable(variable) => variable.write(values, out),
             }
         }
     }
@@ -364,8 +364,8 @@ impl Text {
         let mut out = String::new();
         for part in &self.parts {
             match part {
-                Part::Fixed(bytes) => out.push_str(&String::from_utf8_lossy(bytes)),
-                Part::Variable(variable) => out.push_str(&format!("$({})", variable.name)),
+                TextPart::Fixed(bytes) => out.push_str(&String::from_utf8_lossy(bytes)),
+                TextPart::Variable(variable) => out.push_str(&format!("$({})", variable.name)),
             }
         }
         out
@@ -374,7 +374,7 @@ impl Text {
     /// The same for a body that is a form.
     pub(crate) fn for_form(mut self) -> Self {
         for part in &mut self.parts {
-            if let Part::Variable(variable) = part {
+            if let TextPart::Variable(variable) = part {
                 *variable = Variable::encoded(variable);
             }
         }
@@ -384,20 +384,20 @@ impl Text {
     pub(crate) fn push_fixed(&mut self, more: &[u8]) {
         match self.parts.last_mut() {
             _ if more.is_empty() => {}
-            Some(Part::Fixed(bytes)) => bytes.extend(more),
-            _ => self.parts.push(Part::Fixed(more.to_vec())),
+            Some(TextPart::Fixed(bytes)) => bytes.extend(more),
+            _ => self.parts.push(TextPart::Fixed(more.to_vec())),
         }
     }
 
     pub(crate) fn push_variable_of_target(&mut self, variable: &Arc<Variable>) {
-        self.parts.push(Part::Variable(Variable::for_target(variable)));
+        self.parts.push(TextPart::Variable(Variable::for_target(variable)));
     }
 
     /// Refuses what would end a line of a head. Values of variables never hold it.
     pub(crate) fn check_line(&self) -> Result<(), SyntaxFault> {
         let mut fixed = self.parts.iter().filter_map(|part| match part {
-            Part::Fixed(bytes) => Some(bytes),
-            Part::Variable(_) => None,
+            TextPart::Fixed(bytes) => Some(bytes),
+            TextPart::Variable(_) => None,
         });
         fixed.try_for_each(|bytes| check_line(&String::from_utf8_lossy(bytes)))
     }
@@ -418,7 +418,7 @@ pub(crate) fn is_of_head(value: &[u8]) -> bool {
 
 /// What the variables of one request depend on.
 #[derive(Clone, Debug)]
-pub struct Values {
+pub struct PlanValues {
     seed: u64,
     user: u32,
     request: u64,
@@ -427,7 +427,7 @@ pub struct Values {
     pub(crate) scratch: Vec<u8>,
 }
 
-impl Values {
+impl PlanValues {
     /// Those of the first request of a user.
     pub const fn new(seed: u64, user: u32) -> Self {
         Self { seed, user, request: 1, taken: Vec::new(), scratch: Vec::new() }

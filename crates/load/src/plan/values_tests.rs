@@ -12,7 +12,7 @@ fn variables(rows: &[(&str, &str)]) -> Variables {
     variables
 }
 
-fn written(text: &Text, values: &Values) -> String {
+fn written(text: &Template, values: &PlanValues) -> String {
     let mut out = Vec::new();
     text.write(values, &mut out);
     String::from_utf8(out).unwrap()
@@ -33,7 +33,11 @@ fn references_of_all_forms_are_replaced() {
         ("\u{e9}$(HOST)\u{e9}", "\u{e9}example.org\u{e9}"),
     ];
     for (text, expect) in rows {
-        assert_eq!(written(&variables.text(text).unwrap(), &Values::new(1, 7)), expect, "{text}");
+        assert_eq!(
+            written(&variables.text(text).unwrap(), &PlanValues::new(1, 7)),
+            expect,
+            "{text}"
+        );
     }
 }
 
@@ -95,7 +99,7 @@ fn values_have_the_form_of_their_kind() {
     ];
     for (definition, is_good) in rows {
         let text = variables(&[("v", definition)]).text("$(v)").unwrap();
-        let mut values = Values::new(3, 1);
+        let mut values = PlanValues::new(3, 1);
         let mut seen = HashSet::new();
         for _ in 0..300 {
             let value = written(&text, &values);
@@ -110,13 +114,13 @@ fn values_have_the_form_of_their_kind() {
 #[test]
 fn a_value_is_the_same_within_a_request_and_in_the_same_run() {
     let text = variables(&[("a", "uuid"), ("b", "uuid")]).text("$(a) $(a) $(b)").unwrap();
-    let mut values = Values::new(5, 2);
+    let mut values = PlanValues::new(5, 2);
     let first = written(&text, &values);
     let words: Vec<&str> = first.split(' ').collect();
     assert!(words[0] == words[1] && words[1] != words[2]);
-    assert_eq!(written(&text, &Values::new(5, 2)), first);
-    assert_ne!(written(&text, &Values::new(6, 2)), first, "another run");
-    assert_ne!(written(&text, &Values::new(5, 3)), first, "another user");
+    assert_eq!(written(&text, &PlanValues::new(5, 2)), first);
+    assert_ne!(written(&text, &PlanValues::new(6, 2)), first, "another run");
+    assert_ne!(written(&text, &PlanValues::new(5, 3)), first, "another user");
     values.advance();
     assert_ne!(written(&text, &values), first, "another request");
 }
@@ -127,7 +131,7 @@ fn a_count_bounds_how_many_values_there_are() {
         let text = variables(&[("v", definition)]).text("$(v)").unwrap();
         let mut counts: HashMap<String, u32> = HashMap::new();
         for user in 0..1000 {
-            *counts.entry(written(&text, &Values::new(1, user))).or_default() += 1;
+            *counts.entry(written(&text, &PlanValues::new(1, user))).or_default() += 1;
         }
         assert!(counts.len() == 5 && counts.values().all(|n| (140..260).contains(n)), "{counts:?}");
     }

@@ -14,14 +14,14 @@ mod window;
 
 pub use histogram::Histogram;
 pub use sketch::Sketch;
-pub use window::{AnsweredRequest, First, Pages, PerEntry, Window};
+pub use window::{AnsweredRequest, FirstFailure, Pages, PerEntry, Window};
 
-use crate::failure::Failure;
+use crate::failure::FailureKind;
 use std::sync::Arc;
-use upstream::Answer;
+use upstream::AnswerSummary;
 
 /// What is said of one answered request.
-pub(crate) struct Sample {
+pub(crate) struct AnswerSample {
     pub(crate) entry: usize,
     /// When it should have been sent; latency counts from here.
     pub(crate) intended_ns: u64,
@@ -30,12 +30,12 @@ pub(crate) struct Sample {
     /// How long its connection took to make, if it has a new one.
     pub(crate) connect_ns: Option<u64>,
     pub(crate) sent_bytes: u64,
-    pub(crate) answer: Answer,
+    pub(crate) answer: AnswerSummary,
     /// Why it counts as failed although it was answered.
-    pub(crate) fault: Option<Failure>,
+    pub(crate) fault: Option<FailureKind>,
 }
 
-impl Sample {
+impl AnswerSample {
     fn row(&self) -> AnsweredRequest {
         let us = |ns: u64| u32::try_from(ns / 1000).unwrap_or(u32::MAX);
         let connect_ns = self.connect_ns.unwrap_or(0);
@@ -71,7 +71,7 @@ impl Recorder {
     }
 
     /// A request was answered.
-    pub(crate) fn answered(&mut self, sample: &Sample) {
+    pub(crate) fn answered(&mut self, sample: &AnswerSample) {
         let (window, answer) = (&mut self.window, &sample.answer);
         let latency_ns = answer.end_ns.saturating_sub(sample.intended_ns);
         window.answers += 1;
@@ -105,18 +105,18 @@ impl Recorder {
     }
 
     /// A request was not answered, after `waited_ns` since it should have been sent.
-    pub(crate) fn failed(&mut self, entry: usize, failure: Failure, waited_ns: u64) {
+    pub(crate) fn failed(&mut self, entry: usize, failure: FailureKind, waited_ns: u64) {
         let window = &mut self.window;
         window.failures[failure as usize] += 1;
         // It would have taken that long at least: left out, the slowest would look like none.
-        if matches!(failure, Failure::Timeout | Failure::ConnectTimeout) {
+        if matches!(failure, FailureKind::Timeout | FailureKind::ConnectTimeout) {
             window.latency.record(waited_ns);
         }
         self.entry(entry).failures += 1;
     }
 
     /// What was sent and received of a request that has no complete answer.
-    pub(crate) fn in_vain(&mut self, sent_bytes: u64, part: &Answer) {
+    pub(crate) fn in_vain(&mut self, sent_bytes: u64, part: &AnswerSummary) {
         let window = &mut self.window;
         window.sent_bytes += sent_bytes;
         window.received_bytes += part.received_bytes;
@@ -124,7 +124,7 @@ impl Recorder {
     }
 
     /// Remembers the first of its kind.
-    pub(crate) fn remember(&mut self, first: First) {
+    pub(crate) fn remember(&mut self, first: FirstFailure) {
         self.window.remember(first);
     }
 

@@ -1,10 +1,10 @@
 //! What a thread has counted since it was last asked, and sums of such.
 
 use super::{Histogram, Sketch};
-use crate::failure::Failure;
+use crate::failure::FailureKind;
 use std::collections::BTreeMap;
 
-const KINDS: usize = Failure::ALL.len();
+const KINDS: usize = FailureKind::ALL.len();
 
 /// The counts of one thread over one second, or of all threads over a run.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,7 @@ pub struct Window {
     pub faulty_answers: u64,
     /// Answers that only said where to go on, where that is followed.
     pub redirected: u64,
-    /// By kind, in the order of [`Failure::ALL`].
+    /// By kind, in the order of [`FailureKind::ALL`].
     pub failures: [u64; KINDS],
     /// Status codes and how often they came.
     pub statuses: Vec<(u16, u64)>,
@@ -58,7 +58,7 @@ pub struct Window {
     /// For each row of the plan that was asked for, by its number.
     pub entries: BTreeMap<usize, PerEntry>,
     /// The first of each kind of failure.
-    pub firsts: Vec<First>,
+    pub firsts: Vec<FirstFailure>,
     /// Every answered request, where that is asked for.
     pub rows: Vec<AnsweredRequest>,
     /// Pages, where pages are loaded.
@@ -150,9 +150,9 @@ impl Pages {
 
 /// The first failure of a kind.
 #[derive(Clone, Debug)]
-pub struct First {
+pub struct FirstFailure {
     /// Which kind.
-    pub failure: Failure,
+    pub failure: FailureKind,
     /// When, in nanoseconds since the run began.
     pub at_ns: u64,
     /// How many users there were.
@@ -174,7 +174,7 @@ impl Window {
     }
 
     /// Keeps it if it is the first of its kind.
-    pub fn remember(&mut self, first: First) {
+    pub fn remember(&mut self, first: FirstFailure) {
         match self.firsts.iter_mut().find(|known| known.failure == first.failure) {
             None => self.firsts.push(first),
             Some(known) if first.at_ns < known.at_ns => *known = first,
@@ -194,7 +194,7 @@ impl Window {
     }
 
     /// Failures of one kind.
-    pub const fn failures_of(&self, failure: Failure) -> u64 {
+    pub const fn failures_of(&self, failure: FailureKind) -> u64 {
         self.failures[failure as usize]
     }
 
@@ -248,8 +248,8 @@ mod tests {
     #[test]
     fn what_ended_counts_each_request_once() {
         let mut window = Window { answers: 10, faulty_answers: 2, ..Window::default() };
-        window.failures[Failure::Status as usize] = 2;
-        window.failures[Failure::Refused as usize] = 3;
+        window.failures[FailureKind::Status as usize] = 2;
+        window.failures[FailureKind::Refused as usize] = 3;
         assert_eq!((window.failed(), window.ended()), (5, 13));
         let mut sum = window.clone();
         sum.add(&window);

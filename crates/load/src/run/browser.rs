@@ -2,9 +2,9 @@
 //! happens while one page is loaded is in `page_load`.
 
 use super::fetcher::KeptConnection;
-use super::worker::Worker;
+use super::worker::LoadWorker;
 use crate::page::Document;
-use crate::page::cache::Cache;
+use crate::page::cache::UserCache;
 use crate::plan::cookies::Jar;
 use runtime::clock;
 use std::cell::{Cell, RefCell};
@@ -13,9 +13,9 @@ use std::rc::Rc;
 
 /// A browser, as all that happens in it at once sees it.
 pub(crate) struct Browser {
-    pub(crate) worker: Rc<Worker>,
+    pub(crate) worker: Rc<LoadWorker>,
     pub(crate) id: u32,
-    pub(crate) cache: RefCell<Cache<Rc<Document>>>,
+    pub(crate) cache: RefCell<UserCache<Rc<Document>>>,
     pub(crate) jar: Option<RefCell<Jar>>,
     /// Icons that it has.
     pub(crate) icons: RefCell<HashSet<Rc<str>>>,
@@ -30,7 +30,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    pub(crate) fn new(worker: &Rc<Worker>, id: u32) -> Rc<Self> {
+    pub(crate) fn new(worker: &Rc<LoadWorker>, id: u32) -> Rc<Self> {
         Rc::new(Self {
             worker: worker.clone(),
             id,

@@ -1,22 +1,22 @@
 //! The connections of one user: at most one to each server, its own or a share of one.
 
 use super::routes::{self, Unresolved};
-use super::worker::Worker;
-use crate::failure::Failed;
+use super::worker::LoadWorker;
+use crate::failure::DescribedFailure;
 use crate::page::FETCHERS_MAX;
 use crate::url::Url;
 use runtime::{Timer, clock};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
-use upstream::{Error, ErrorKind, Route, Transport, h1, h2};
+use upstream::{ClientTransport, ErrorKind, Route, UpstreamError, h1, h2};
 
 /// A connection to send requests on.
 pub(super) enum UserConnection {
     /// HTTP/1: this user's alone.
-    Own(h1::Connection),
+    Own(h1::H1Connection),
     /// HTTP/2: a stream beside those of other users.
-    Shared(h2::Share),
+    Shared(h2::ConnectionShare),
 }
 
 /// The connections of a user, each with the number of its route.
@@ -36,11 +36,11 @@ impl UserConnections {
     /// chooses the address that it comes from. The timer limits the whole.
     pub(super) async fn find(
         &mut self,
-        worker: &Worker,
+        worker: &LoadWorker,
         route: usize,
         turn: usize,
         timer: &mut Timer,
-    ) -> Result<(usize, Option<u64>), Failed> {
+    ) -> Result<(usize, Option<u64>), DescribedFailure> {
         if let Some(place) = self.0.iter().position(|connection| connection.0 == route) {
             match &self.0[place].1 {
                 // It may have ended while nobody asked.
@@ -56,11 +56,11 @@ impl UserConnections {
 
 /// A connection that is made now, and how long that took unless others have it already.
 pub(super) async fn made(
-    worker: &Worker,
+    worker: &LoadWorker,
     route: usize,
     turn: usize,
     timer: &mut Timer,
-) -> Result<(UserConnection, Option<u64>), Failed> {
+) -> Result<(UserConnection, Option<u64>), DescribedFailure> {
     let begun_ns = clock::monotonic_ns();
     // It is large while it lasts: within the user it would be so all the time, and there may be
     // ten thousand of them.
@@ -68,7 +68,7 @@ pub(super) async fn made(
     let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
         Poll::Pending if timer.poll_expired(context).is_ready() => {
             let text = "no connection in time".to_owned();
-            Poll::Ready(Err(Error { kind: ErrorKind::ConnectTimeout, text }))
+            Poll::Ready(Err(UpstreamError { kind: ErrorKind::ConnectTimeout, text }))
         }
         polled => polled,
     });
@@ -83,10 +83,10 @@ pub(super) async fn made(
 
 /// A connection, and whether it is new.
 async fn connect(
-    worker: &Worker,
+    worker: &LoadWorker,
     route: usize,
     turn: usize,
-) -> Result<(UserConnection, bool), Error> {
+) -> Result<(UserConnection, bool), UpstreamError> {
     let options = &worker.shared.options;
     let route_to = worker.route(route);
     let connect = async || {
@@ -94,7 +94,8 @@ async fn connect(
         worker.shared.note_agreed(&transport);
         Ok(transport)
     };
-    let own = |transport: Transport| (UserConnection::Own(h1::Connection::new(transport)), true);
+    let own =
+        |transport: ClientTransport| (UserConnection::Own(h1::H1Connection::new(transport)), true);
     if !options.http2 {
         return connect().await.map(own);
     }
@@ -106,13 +107,13 @@ async fn connect(
         (true, Some(_)) => FETCHERS_MAX as u32,
     };
     match worker.client.h2.join(route, streams, &connect).await? {
-        h2::Found::Share(share, is_new) => Ok((UserConnection::Shared(share), is_new)),
-        h2::Found::Alone(transport) => Ok(own(transport)),
-        h2::Found::Without => connect().await.map(own),
+        h2::FoundShare::Share(share, is_new) => Ok((UserConnection::Shared(share), is_new)),
+        h2::FoundShare::Alone(transport) => Ok(own(transport)),
+        h2::FoundShare::Without => connect().await.map(own),
     }
 }
 
-impl Worker {
+impl LoadWorker {
     /// The way with this number.
     fn route(&self, number: usize) -> Rc<Route> {
         match number.checked_sub(self.shared.routes.len()) {

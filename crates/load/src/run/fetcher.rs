@@ -1,11 +1,11 @@
 //! What a browser sends over one connection, one thing after the other.
 
 use super::connections::UserConnection;
-use super::worker::Worker;
+use super::worker::LoadWorker;
 use crate::page::QueuedResource;
 use crate::page::har::HarEntry;
 use runtime::Timer;
-use upstream::{Answer, Batch, Capture, ExchangeError};
+use upstream::{AnswerSummary, Batch, Capture, ExchangeError};
 
 /// A connection that a browser keeps.
 pub(crate) struct KeptConnection {
@@ -26,7 +26,7 @@ pub(super) struct Fetcher {
 
 /// An answered request.
 pub(super) struct Fetched {
-    pub(super) answer: Answer,
+    pub(super) answer: AnswerSummary,
     pub(super) sent_bytes: u64,
     pub(super) begun_ns: u64,
     pub(super) sent_ns: u64,
@@ -45,14 +45,14 @@ impl KeptConnection {
     /// The answer, and how many bytes were sent for it.
     pub(super) async fn exchange(
         &mut self,
-        worker: &Worker,
+        worker: &LoadWorker,
         batch: &Batch<'_>,
         fetcher: &mut Fetcher,
-    ) -> Result<(Answer, u64), ExchangeError> {
+    ) -> Result<(AnswerSummary, u64), ExchangeError> {
         let (client, capture) = (&worker.client, Some(&mut fetcher.capture));
         match &mut self.connection {
             UserConnection::Own(link) => {
-                let mut answer = Answer::default();
+                let mut answer = AnswerSummary::default();
                 let answered = |got| answer = got;
                 link.exchange(batch, client, &mut fetcher.timer, capture, answered).await?;
                 Ok((answer, batch.bytes.len() as u64))

@@ -1,8 +1,8 @@
 //! What a user does next: the request that is due, or one that the pattern of users leaves to it.
 //! Requests of a schedule that nobody is free to send are given up at the time limit.
 
-use super::worker::{Arrival, Worker};
-use crate::failure::{Failed, Failure};
+use super::worker::{Arrival, LoadWorker};
+use crate::failure::{DescribedFailure, FailureKind};
 use runtime::clock;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -20,7 +20,7 @@ pub(crate) struct Iteration {
     pub(crate) number: Option<u64>,
 }
 
-impl Worker {
+impl LoadWorker {
     /// A user's next request, or `None` if there is none. [`Self::rest`] says that it has ended.
     pub(crate) async fn next_iteration(&self, id: u32) -> Option<Iteration> {
         if self.shared.is_stopping() {
@@ -106,7 +106,11 @@ impl Worker {
         if self.counts(arrival.due_ns) {
             self.note_late(arrival, now_ns);
             let text = "no connection was free in time".to_owned();
-            self.write_off(entry, arrival.due_ns, Failed { failure: Failure::Timeout, text });
+            self.write_off(
+                entry,
+                arrival.due_ns,
+                DescribedFailure { failure: FailureKind::Timeout, text },
+            );
             if shared.options.pages.is_some() {
                 let mut recorder = self.recorder.borrow_mut();
                 recorder.window().pages.get_or_insert_default().failed += 1;

@@ -1,13 +1,13 @@
 //! What a run is made of.
 
-use super::Options;
+use super::RunOptions;
 use crate::pacer::Pacer;
 use crate::page::FETCHERS_MAX;
 use crate::pattern::LoadKind;
 use crate::plan::Plan;
 
 /// What is to be done.
-pub struct Job {
+pub struct LoadJob {
     /// What is asked.
     pub plan: Plan,
     /// When.
@@ -16,10 +16,10 @@ pub struct Job {
     /// comes next in the plan.
     pub which: Option<Vec<u32>>,
     /// How.
-    pub options: Options,
+    pub options: RunOptions,
 }
 
-impl Job {
+impl LoadJob {
     /// Connections that there may be at once.
     pub(super) fn connections_max(&self) -> u32 {
         let users = match self.pacer.kind() {

@@ -25,11 +25,11 @@ mod visits;
 mod waiting;
 mod worker;
 
-pub use job::Job;
-pub use options::{Inspect, Options, PageOptions, Proxy, REDIRECTS_MAX};
+pub use job::LoadJob;
+pub use options::{ConnectProxy, Inspect, PageOptions, REDIRECTS_MAX, RunOptions};
 pub use routes::Unresolved;
-pub use script::{Ask, NoAnswer, Script, ScriptAnswer, ScriptedUser, UserAction};
-pub use timeline::Second;
+pub use script::{Ask, NoAnswer, ScriptAnswer, ScriptedUser, UserAction, UserScript};
+pub use timeline::RunSecond;
 
 use crate::machine::Ticks;
 use crate::page::har::Waterfall;
@@ -42,7 +42,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use thread::Report;
+use thread::ThreadReport;
 use timeline::Timeline;
 
 /// Descriptors that are needed beside those of the connections.
@@ -56,7 +56,7 @@ const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
 /// Why a run could not begin.
 #[derive(Debug)]
-pub enum Problem {
+pub enum RunProblem {
     /// A host has no address.
     Unresolved(Unresolved),
     /// Fewer descriptors than connections.
@@ -70,7 +70,7 @@ pub enum Problem {
     System(&'static str, io::Error),
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for RunProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unresolved(Unresolved { host, error }) => write!(f, "{host}: {error}"),
@@ -86,7 +86,7 @@ impl fmt::Display for Problem {
 
 /// What a run came to.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Everything that counts.
     pub total: Window,
     /// Nanoseconds for which it was counted.
@@ -99,9 +99,9 @@ pub struct Outcome {
     pub was_interrupted: bool,
     /// It has ended as nobody listened where requests were to be sent.
     pub was_given_up: bool,
-    /// The head of the first answer, where [`Options::hears`] asks for it.
+    /// The head of the first answer, where [`RunOptions::hears`] asks for it.
     pub first_head: Option<Vec<u8>>,
-    /// For each entry the length of its first body, where [`Options::same_length`] asks for it.
+    /// For each entry the length of its first body, where [`RunOptions::same_length`] asks for it.
     pub lengths: Vec<Option<u64>>,
     /// How one page was loaded, if that was to be kept.
     pub waterfall: Option<Waterfall>,
@@ -125,21 +125,21 @@ pub trait Witness {
     fn gives_up(&mut self) {}
 
     /// A second has passed; `so_far` is everything that counted until now.
-    fn second(&mut self, second: &Second, so_far: &Window);
+    fn second(&mut self, second: &RunSecond, so_far: &Window);
 }
 
 /// Does the job; returns when it is done.
 ///
 /// # Errors
 /// When it could not begin.
-pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
+pub fn run(job: LoadJob, witness: &mut dyn Witness) -> Result<RunOutcome, RunProblem> {
     check_descriptors(u64::from(job.connections_max()))?;
     let routes = match job.options.script {
         // A script may be at ease with a host that has no address.
         Some(_) => (Vec::new(), Vec::new()),
-        None => routes::resolve(&job.plan, &job.options).map_err(Problem::Unresolved)?,
+        None => routes::resolve(&job.plan, &job.options).map_err(RunProblem::Unresolved)?,
     };
-    let interrupts = Interrupts::take().map_err(|error| Problem::System("signalfd", error))?;
+    let interrupts = Interrupts::take().map_err(|error| RunProblem::System("signalfd", error))?;
     let begun_unix_us = clock::unix_us();
     let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
     let shared = Arc::new(RunState::new(job, routes, begun_ns));
@@ -148,7 +148,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     witness.begins();
     let mut timeline = Timeline::new(&shared);
     let was_interrupted = collect(&shared, &reports, interrupts, &mut timeline, witness);
-    Ok(Outcome {
+    Ok(RunOutcome {
         elapsed_ns: timeline.elapsed_ns(),
         total: timeline.total,
         begun_unix_us,
@@ -164,13 +164,13 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     })
 }
 
-fn check_descriptors(connections: u64) -> Result<(), Problem> {
+fn check_descriptors(connections: u64) -> Result<(), RunProblem> {
     let wanted = connections + DESCRIPTORS_BESIDE;
     let allowed = process::raise_descriptor_limit();
-    if wanted > allowed { Err(Problem::Descriptors { wanted, allowed }) } else { Ok(()) }
+    if wanted > allowed { Err(RunProblem::Descriptors { wanted, allowed }) } else { Ok(()) }
 }
 
-fn start_threads(shared: &Arc<RunState>) -> Receiver<(usize, io::Result<Report>)> {
+fn start_threads(shared: &Arc<RunState>) -> Receiver<(usize, io::Result<ThreadReport>)> {
     let (out, reports) = channel();
     for index in 0..shared.options.threads {
         let (shared, out): (_, Sender<_>) = (shared.clone(), out.clone());
@@ -193,7 +193,7 @@ fn start_threads(shared: &Arc<RunState>) -> Receiver<(usize, io::Result<Report>)
 /// Takes in reports until all threads have ended; true if a signal ended them.
 fn collect(
     shared: &RunState,
-    reports: &Receiver<(usize, io::Result<Report>)>,
+    reports: &Receiver<(usize, io::Result<ThreadReport>)>,
     mut interrupts: Interrupts,
     timeline: &mut Timeline,
     witness: &mut dyn Witness,

@@ -1,7 +1,7 @@
 //! What a run is told besides when and what.
 
-use super::Script;
-use crate::failure::Failure;
+use super::UserScript;
+use crate::failure::FailureKind;
 use crate::plan::Think;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct PageOptions {
 
 /// A proxy that leads on to servers of https.
 #[derive(Clone, Debug)]
-pub struct Proxy {
+pub struct ConnectProxy {
     /// Its name or address.
     pub host: String,
     /// Its port.
@@ -46,7 +46,7 @@ pub struct Proxy {
 
 /// How requests are sent, and when the run ends.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// Threads that send.
     pub threads: usize,
     /// Connections at most where the pace is a rate; users elsewhere come from the pattern.
@@ -69,7 +69,7 @@ pub struct Options {
     /// How connections of https are secured; without it there are none.
     pub connector: Option<tls::Connector>,
     /// The way to servers of https leads through this proxy.
-    pub proxy: Option<Proxy>,
+    pub proxy: Option<ConnectProxy>,
     /// Speak HTTP/2: where TLS is, if the server does as well, else without asking.
     pub http2: bool,
     /// Users who share a connection of HTTP/2, each with a stream of it.
@@ -97,7 +97,7 @@ pub struct Options {
     /// What is looked at of answers besides counting them.
     pub inspect: Inspect,
     /// Whether a failure of this kind, of which there have been so many with it, ends the run.
-    pub is_fatal: Option<fn(Failure, u64) -> bool>,
+    pub is_fatal: Option<fn(FailureKind, u64) -> bool>,
     /// End the run when nobody listens at any of the servers of its plan.
     pub gives_up: bool,
     /// End the run after so many failures.
@@ -107,10 +107,10 @@ pub struct Options {
     /// Seed of everything that is left to chance.
     pub seed: u64,
     /// Users act by this instead of the plan's order, and only their number is the pacer's.
-    pub script: Option<Arc<dyn Script>>,
+    pub script: Option<Arc<dyn UserScript>>,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
         Self {
             threads: 1,

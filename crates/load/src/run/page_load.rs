@@ -7,14 +7,14 @@ use super::fetcher::{Fetched, Fetcher, KeptConnection, step};
 use super::page_record::PageRecord;
 use super::sending::{asked, is_redirect};
 use super::under_way::PendingRequest;
-use crate::failure::{Failed, Failure};
+use crate::failure::{DescribedFailure, FailureKind};
 use crate::page::cache::Use;
 use crate::page::{
     Added, CONTENT_BYTES_MAX, Document, FetchQueue, QueuedResource, Resource, decoded,
 };
-use crate::plan::Values;
+use crate::plan::PlanValues;
 use crate::plan::cookies::Cookies;
-use crate::recorder::Sample;
+use crate::recorder::AnswerSample;
 use http1::AnswerHead;
 use runtime::{Timer, clock, thread};
 use std::cell::RefCell;
@@ -204,7 +204,7 @@ impl PageLoad {
             let jar = self.browser.jar.as_ref().map(RefCell::borrow);
             let cookies = jar.as_deref().map(|jar| Cookies { jar, now_s: now_s() });
             resource.entry.write(
-                &mut Values::new(0, self.browser.id),
+                &mut PlanValues::new(0, self.browser.id),
                 cookies,
                 &mut fetcher.request,
             );
@@ -225,7 +225,7 @@ impl PageLoad {
         fetcher: &mut Fetcher,
         resource: &Resource,
         begun_ns: u64,
-    ) -> Result<Fetched, Failed> {
+    ) -> Result<Fetched, DescribedFailure> {
         let worker = &self.browser.worker;
         let waited_ns = begun_ns.saturating_sub(self.due_ns(resource, begun_ns));
         fetcher.timer.set(clock::monotonic_ms(), worker.time_left_ms(waited_ns));
@@ -271,11 +271,11 @@ impl PageLoad {
                     worker.recorder.borrow_mut().window().repeated += is_repeated;
                 }
                 Err(ExchangeError { kind, text, .. }) => {
-                    return Err(Failed { failure: kind.into(), text });
+                    return Err(DescribedFailure { failure: kind.into(), text });
                 }
             }
         }
-        Err(Failed { failure: Failure::Closed, text: String::new() })
+        Err(DescribedFailure { failure: FailureKind::Closed, text: String::new() })
     }
 
     /// A connection, and how long it took to make if it is new.
@@ -283,7 +283,7 @@ impl PageLoad {
         &self,
         fetcher: &mut Fetcher,
         resource: &Resource,
-    ) -> Result<(KeptConnection, Option<u64>), Failed> {
+    ) -> Result<(KeptConnection, Option<u64>), DescribedFailure> {
         if fetcher.route == usize::MAX {
             fetcher.route = self.route(resource).await?;
         }
@@ -300,13 +300,13 @@ impl PageLoad {
         Ok((KeptConnection { route, connection, number }, connect_ns))
     }
 
-    async fn route(&self, resource: &Resource) -> Result<usize, Failed> {
+    async fn route(&self, resource: &Resource) -> Result<usize, DescribedFailure> {
         let (worker, url) = (&self.browser.worker, &resource.entry.url);
         if worker.shared.plan.entries()[self.entry_index].url.is_same_server(url) {
             return Ok(worker.shared.entry_routes[self.entry_index]);
         }
-        worker.route_to(url).await.map_err(|unresolved| Failed {
-            failure: Failure::Unreachable,
+        worker.route_to(url).await.map_err(|unresolved| DescribedFailure {
+            failure: FailureKind::Unreachable,
             text: format!("{}: {}", unresolved.host, unresolved.error),
         })
     }
@@ -324,11 +324,11 @@ impl PageLoad {
         let is_wanted = is_not_modified
             || is_redirect(answer.status)
             || worker.allows(&resource.entry, answer.status);
-        let fault = (!is_wanted).then_some(Failure::Status);
+        let fault = (!is_wanted).then_some(FailureKind::Status);
         let counts = worker.counts(self.intended_ns);
         if counts {
             worker.ended(answer.end_ns);
-            worker.recorder.borrow_mut().answered(&Sample {
+            worker.recorder.borrow_mut().answered(&AnswerSample {
                 entry: self.entry_index,
                 intended_ns: self.due_ns(resource, got.begun_ns),
                 sent_ns: got.sent_ns,
@@ -346,8 +346,8 @@ impl PageLoad {
         drop(record);
         if fault.is_some() && counts {
             let text = format!("status {} for {}", answer.status, resource.url);
-            worker.remember(Failed { failure: Failure::Status, text }, answer.end_ns);
-            worker.shared.count_failure(Failure::Status);
+            worker.remember(DescribedFailure { failure: FailureKind::Status, text }, answer.end_ns);
+            worker.shared.count_failure(FailureKind::Status);
         }
         self.look_at(fetcher, resource, answer.status);
     }
@@ -395,8 +395,8 @@ impl PageLoad {
         match decoded(body, head.get_by_name(b"content-encoding")) {
             Some(content) => self.browser.worker.parsed_pages.document(&content, of),
             None => {
-                let failed = Failed {
-                    failure: Failure::Other,
+                let failed = DescribedFailure {
+                    failure: FailureKind::Other,
                     text: format!("{}: its coding cannot be read", of.url),
                 };
                 self.failed_after_answer(of, failed);
@@ -415,7 +415,7 @@ impl PageLoad {
         }
         if redirects > REDIRECTS_MAX {
             let text = format!("more than {REDIRECTS_MAX}, the last to {url}");
-            let failed = Failed { failure: Failure::Redirects, text };
+            let failed = DescribedFailure { failure: FailureKind::Redirects, text };
             return self.failed_after_answer(resource, failed);
         }
         let entry = resource.entry.redirected(url, status);
@@ -424,7 +424,7 @@ impl PageLoad {
     }
 
     /// The answer came, and is of no use.
-    fn failed_after_answer(&self, resource: &Resource, failed: Failed) {
+    fn failed_after_answer(&self, resource: &Resource, failed: DescribedFailure) {
         let (worker, now_ns) = (&self.browser.worker, clock::monotonic_ns());
         self.record.borrow_mut().failed(resource, failed.failure, now_ns);
         if worker.counts(self.intended_ns) {
@@ -433,7 +433,7 @@ impl PageLoad {
     }
 
     /// There was no answer, which should have been asked for then.
-    fn failed(&self, resource: &Resource, failed: Failed, from_ns: u64) {
+    fn failed(&self, resource: &Resource, failed: DescribedFailure, from_ns: u64) {
         let worker = &self.browser.worker;
         self.record.borrow_mut().failed(resource, failed.failure, clock::monotonic_ns());
         if worker.counts(self.intended_ns) {

@@ -1,11 +1,11 @@
 //! The record of one page while it is loaded.
 
-use crate::failure::Failure;
+use crate::failure::FailureKind;
 use crate::page::har::{HarEntry, Waterfall};
 use crate::page::{Resource, ResourceKind};
 use crate::recorder::Window;
 use runtime::clock;
-use upstream::Answer;
+use upstream::AnswerSummary;
 
 /// The record of one page: its times, what it took, what is missing.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl PageRecord {
         }
     }
 
-    pub(super) fn answered(&mut self, resource: &Resource, answer: &Answer, is_fault: bool) {
+    pub(super) fn answered(&mut self, resource: &Resource, answer: &AnswerSummary, is_fault: bool) {
         self.requests += 1;
         self.bytes += answer.received_bytes;
         self.moved(resource, answer.end_ns);
@@ -73,7 +73,7 @@ impl PageRecord {
         }
     }
 
-    pub(super) fn failed(&mut self, resource: &Resource, failure: Failure, now_ns: u64) {
+    pub(super) fn failed(&mut self, resource: &Resource, failure: FailureKind, now_ns: u64) {
         self.moved(resource, now_ns);
         if resource.is_page {
             self.has_failed = true;

@@ -102,11 +102,12 @@ impl<K: Eq + Hash, V> Memo<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Entry, RequestDefaults, RequestSpec, Variables};
+    use crate::plan::{PlanEntry, RequestDefaults, RequestSpec, Variables};
 
     fn page() -> Resource {
         let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
-        let entry = Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
+        let entry =
+            PlanEntry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         Resource::new(entry, ResourceKind::Document, 0, true)
     }
 

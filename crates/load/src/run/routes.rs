@@ -1,6 +1,6 @@
 //! From the hosts of a plan to addresses, once, before the first request.
 
-use super::{Options, Proxy};
+use super::{ConnectProxy, RunOptions};
 use crate::plan::Plan;
 use crate::url::{Scheme, Url};
 use runtime::Dial;
@@ -25,7 +25,7 @@ pub struct Unresolved {
 /// For the first host that has no address.
 pub(super) fn resolve(
     plan: &Plan,
-    options: &Options,
+    options: &RunOptions,
 ) -> Result<(Vec<Route>, Vec<usize>), Unresolved> {
     let mut known: Vec<(&Url, Route)> = Vec::new();
     let mut places = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn resolve(
 ///
 /// # Errors
 /// When the resolver finds no address.
-pub(super) fn route(url: &Url, options: &Options) -> Result<Route, Unresolved> {
+pub(super) fn route(url: &Url, options: &RunOptions) -> Result<Route, Unresolved> {
     let proxy = options.proxy.as_ref().filter(|_| url.scheme == Scheme::Https);
     let (host, port) = proxy.map_or((&url.host, url.port), |proxy| (&proxy.host, proxy.port));
     let unresolved = |error| Unresolved { host: host.clone(), error };
@@ -69,14 +69,14 @@ pub(super) fn route(url: &Url, options: &Options) -> Result<Route, Unresolved> {
 
 /// What a proxy is asked for: the authority with its port, whichever that is (RFC 9110 section
 /// 9.3.6).
-fn connect_request(url: &Url, proxy: &Proxy) -> String {
+fn connect_request(url: &Url, proxy: &ConnectProxy) -> String {
     let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
     let (port, fields) = (url.port, &proxy.fields);
     format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{fields}\r\n")
 }
 
 /// How the server of a URL is to prove who it is.
-fn security(url: &Url, options: &Options) -> io::Result<Option<Security>> {
+fn security(url: &Url, options: &RunOptions) -> io::Result<Option<Security>> {
     if url.scheme == Scheme::Http {
         return Ok(None);
     }

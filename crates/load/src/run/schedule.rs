@@ -3,13 +3,13 @@
 
 use super::browser::Browser;
 use super::scripted;
-use super::user::User;
-use super::worker::{Arrival, Worker};
+use super::user::VirtualUser;
+use super::worker::{Arrival, LoadWorker};
 use runtime::{Alarm, clock, thread};
 use std::rc::Rc;
 use std::task::Waker;
 
-impl Worker {
+impl LoadWorker {
     pub(super) async fn keep_pace(self: &Rc<Self>, alarm: &Alarm) {
         // All threads begin at the same moment.
         if alarm.ring_at(self.shared.begun_ns).await.is_err() {
@@ -63,7 +63,7 @@ impl Worker {
             let user = options.script.as_ref().map(|script| script.user(id));
             match (user, &options.pages) {
                 (Some(mut user), _) => scripted::run(&worker, id, &mut *user).await,
-                (None, None) => User::new(&worker, id).live().await,
+                (None, None) => VirtualUser::new(&worker, id).live().await,
                 (None, Some(_)) => Browser::new(&worker, id).live().await,
             }
             worker.leave(id);

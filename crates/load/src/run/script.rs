@@ -1,13 +1,13 @@
 //! Scripted users, instead of the plan's order: what comes next depends on the answer before. The
 //! script is pure; connections, clocks and counts are the engine's.
 
-use crate::failure::Failure;
+use crate::failure::FailureKind;
 use crate::url::Url;
 use http1::AnswerHead;
 use std::fmt;
 
 /// A source of scripted users: one for each user of a run.
-pub trait Script: fmt::Debug + Send + Sync {
+pub trait UserScript: fmt::Debug + Send + Sync {
     /// The user of this number.
     fn user(&self, user: u32) -> Box<dyn ScriptedUser>;
 }
@@ -68,7 +68,7 @@ pub struct ScriptAnswer<'a> {
 #[derive(Clone, Debug)]
 pub struct NoAnswer {
     /// The kind.
-    pub failure: Failure,
+    pub failure: FailureKind,
     /// The words of the system, if it had some.
     pub text: String,
     /// Whether the host has no address.

@@ -2,21 +2,21 @@
 
 use super::script::{Ask, NoAnswer, ScriptAnswer, ScriptedUser, UserAction};
 use super::sending::{DueRequest, Sending, UserClient};
-use super::worker::Worker;
-use crate::failure::Failed;
-use crate::failure::Failure;
-use http1::Asked;
+use super::worker::LoadWorker;
+use crate::failure::DescribedFailure;
+use crate::failure::FailureKind;
+use http1::AskedMethod;
 use runtime::{clock, timer};
 use std::rc::Rc;
 use std::time::Duration;
-use upstream::Answer;
+use upstream::AnswerSummary;
 
 /// After a failure a user waits so long: the others of its thread have their turn, and nobody
 /// knocks without pause at a port that is closed.
 const FAILURE_PAUSE: Duration = Duration::from_millis(1);
 
 /// Goes on until the script or the run ends.
-pub(super) async fn run(worker: &Rc<Worker>, id: u32, user: &mut dyn ScriptedUser) {
+pub(super) async fn run(worker: &Rc<LoadWorker>, id: u32, user: &mut dyn ScriptedUser) {
     let mut client = UserClient::new(worker, id, Some(Box::default()));
     while !worker.shared.is_stopping() {
         client.request.clear();
@@ -51,7 +51,7 @@ impl UserClient {
         let mut is_unresolved = false;
         let answered = match worker.route_to(&ask.server).await {
             Ok(route) => {
-                let asked = if ask.is_head { Asked::Head } else { Asked::Other };
+                let asked = if ask.is_head { AskedMethod::Head } else { AskedMethod::Other };
                 let known = usize::MAX;
                 let sending = Sending { entry, route, fixed: None, count: 1, known, asked };
                 self.send(&due, &sending).await
@@ -59,13 +59,13 @@ impl UserClient {
             Err(unresolved) => {
                 is_unresolved = true;
                 let text = unresolved.error.to_string();
-                Err(Failed { failure: Failure::Unreachable, text })
+                Err(DescribedFailure { failure: FailureKind::Unreachable, text })
             }
         };
         match answered {
             Ok(answer) => self.tell(&due, answer, user),
             Err(failed) => {
-                let Failed { failure, ref text } = failed;
+                let DescribedFailure { failure, ref text } = failed;
                 user.failed(&NoAnswer { failure, text: text.clone(), is_unresolved });
                 self.write_off(&due, failed);
                 worker.wait_no_more(self.id);
@@ -74,7 +74,7 @@ impl UserClient {
         }
     }
 
-    fn tell(&self, due: &DueRequest<'_>, answer: Answer, user: &mut dyn ScriptedUser) {
+    fn tell(&self, due: &DueRequest<'_>, answer: AnswerSummary, user: &mut dyn ScriptedUser) {
         let Some(capture) = &self.capture else { return };
         user.answered(&ScriptAnswer {
             status: answer.status,

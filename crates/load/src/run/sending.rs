@@ -3,19 +3,19 @@
 
 use super::connections::{UserConnection, UserConnections};
 use super::under_way::PendingRequest;
-use super::worker::Worker;
-use crate::failure::{Failed, Failure};
-use crate::plan::Entry;
-use crate::recorder::Sample;
-use http1::Asked;
+use super::worker::LoadWorker;
+use crate::failure::{DescribedFailure, FailureKind};
+use crate::plan::PlanEntry;
+use crate::recorder::AnswerSample;
+use http1::AskedMethod;
 use runtime::{Timer, clock};
 use std::rc::Rc;
-use upstream::{Answer, Batch, Capture, ExchangeError, PriorAttempt, Unprocessed};
+use upstream::{AnswerSummary, Batch, Capture, ExchangeError, PriorAttempt, Unprocessed};
 
 /// A request that is due.
 pub(super) struct DueRequest<'a> {
     pub(super) entry_index: usize,
-    pub(super) entry: &'a Entry,
+    pub(super) entry: &'a PlanEntry,
     /// When the user was to come: before a redirect it is when the request is intended.
     pub(super) came_ns: u64,
     pub(super) intended_ns: u64,
@@ -34,7 +34,7 @@ impl DueRequest<'_> {
 /// The client of one user: its connections, its time limit, and room for one request and its
 /// answer.
 pub(super) struct UserClient {
-    pub(super) worker: Rc<Worker>,
+    pub(super) worker: Rc<LoadWorker>,
     pub(super) id: u32,
     connections: UserConnections,
     pub(super) timer: Timer,
@@ -49,7 +49,7 @@ pub(super) struct UserClient {
 /// What is sent, and how.
 pub(super) struct Sending<'a> {
     /// What the answer is measured by.
-    pub(super) entry: &'a Entry,
+    pub(super) entry: &'a PlanEntry,
     pub(super) route: usize,
     /// The bytes, if they are not in the user's buffer.
     pub(super) fixed: Option<&'a [u8]>,
@@ -57,7 +57,7 @@ pub(super) struct Sending<'a> {
     pub(super) count: u32,
     /// The entry whose answers are alike, if they are.
     pub(super) known: usize,
-    pub(super) asked: Asked,
+    pub(super) asked: AskedMethod,
 }
 
 impl<'a> Sending<'a> {
@@ -80,25 +80,25 @@ struct Composed<'a>(&'a [u8], &'a [usize]);
 struct Attempt {
     result: Result<(), ExchangeError>,
     answers: u32,
-    last: Answer,
+    last: AnswerSummary,
     is_new_connection: bool,
     unanswered_bytes: u64,
 }
 
 /// Writes down the answers to one sending.
 struct AttemptRecorder<'a> {
-    worker: &'a Worker,
+    worker: &'a LoadWorker,
     due: &'a DueRequest<'a>,
     user: u32,
     /// Requests that have no answer yet.
     missing: u32,
     answers: u32,
     /// The request that was sent: another than the one that was due, after a redirect.
-    entry: &'a Entry,
+    entry: &'a PlanEntry,
     sent_bytes: u64,
     sent_ns: u64,
     connect_ns: Option<u64>,
-    last: Answer,
+    last: AnswerSummary,
 }
 
 impl AttemptRecorder<'_> {
@@ -126,7 +126,7 @@ impl AttemptRecorder<'_> {
         }
     }
 
-    fn add(&mut self, answer: Answer) {
+    fn add(&mut self, answer: AnswerSummary) {
         let shared = &self.worker.shared;
         self.last = answer;
         self.answers += 1;
@@ -139,7 +139,7 @@ impl AttemptRecorder<'_> {
         if !self.worker.counts(self.due.came_ns) {
             return;
         }
-        let sample = Sample {
+        let sample = AnswerSample {
             entry: self.due.entry_index,
             intended_ns: self.due.intended_ns,
             sent_ns: self.sent_ns,
@@ -152,29 +152,29 @@ impl AttemptRecorder<'_> {
         self.worker.recorder.borrow_mut().answered(&sample);
         if let Some(failure) = sample.fault {
             let text = match failure {
-                Failure::Status => format!("status {}", answer.status),
+                FailureKind::Status => format!("status {}", answer.status),
                 _ => format!("{} bytes", answer.body_bytes),
             };
-            self.worker.remember(Failed { failure, text }, answer.end_ns);
+            self.worker.remember(DescribedFailure { failure, text }, answer.end_ns);
             shared.count_failure(failure);
         }
     }
 
-    fn fault(&self, answer: &Answer) -> Option<Failure> {
+    fn fault(&self, answer: &AnswerSummary) -> Option<FailureKind> {
         let (shared, options) = (&self.worker.shared, &self.worker.shared.options);
         // Of redirects that are followed it is the last answer that is judged.
         let is_followed = options.follows && is_redirect(answer.status);
         if !is_followed && !self.worker.allows(self.entry, answer.status) {
-            return Some(Failure::Status);
+            return Some(FailureKind::Status);
         }
         let is_as_long =
             !options.same_length || shared.is_usual_length(self.due.entry_index, answer.body_bytes);
-        (!is_as_long).then_some(Failure::Length)
+        (!is_as_long).then_some(FailureKind::Length)
     }
 }
 
 impl UserClient {
-    pub(super) fn new(worker: &Rc<Worker>, id: u32, capture: Option<Box<Capture>>) -> Self {
+    pub(super) fn new(worker: &Rc<LoadWorker>, id: u32, capture: Option<Box<Capture>>) -> Self {
         Self {
             worker: worker.clone(),
             id,
@@ -193,7 +193,7 @@ impl UserClient {
         &mut self,
         due: &DueRequest<'_>,
         sending: &Sending<'_>,
-    ) -> Result<Answer, Failed> {
+    ) -> Result<AnswerSummary, DescribedFailure> {
         // Each round brings an answer at least, or the next one is the last: the loop ends,
         // whatever a server does.
         let (mut missing, mut at_once) = (sending.count, sending.count);
@@ -226,7 +226,7 @@ impl UserClient {
                     let mut recorder = self.worker.recorder.borrow_mut();
                     recorder.in_vain(attempt.unanswered_bytes, &part);
                 }
-                let failed = Failed { failure: kind.into(), text };
+                let failed = DescribedFailure { failure: kind.into(), text };
                 return Err(self.lose(due, missing, failed));
             }
             if broken.unprocessed != Unprocessed::Unsent {
@@ -250,7 +250,7 @@ impl UserClient {
         sending: &Sending<'_>,
         missing: u32,
         at_once: u32,
-    ) -> Result<Attempt, Failed> {
+    ) -> Result<Attempt, DescribedFailure> {
         let worker = self.worker.clone();
         let turn_from = self.id as usize;
         let (place, connect_ns) =
@@ -272,7 +272,7 @@ impl UserClient {
             sent_bytes: bytes.len() as u64,
             sent_ns: if is_first { due.begun_ns } else { clock::monotonic_ns() },
             connect_ns,
-            last: Answer::default(),
+            last: AnswerSummary::default(),
         };
         if missing > 1 {
             worker.set_missing(self.id, missing);
@@ -296,24 +296,32 @@ impl UserClient {
     }
 
     /// Writes all but one of the requests down that have no answer.
-    fn lose(&self, due: &DueRequest<'_>, missing: u32, failed: Failed) -> Failed {
+    fn lose(
+        &self,
+        due: &DueRequest<'_>,
+        missing: u32,
+        failed: DescribedFailure,
+    ) -> DescribedFailure {
         // Only the first of them can have been broken off.
         let failure = match failed.failure {
-            Failure::Truncated => Failure::Closed,
+            FailureKind::Truncated => FailureKind::Closed,
             failure => failure,
         };
         for _ in 1..missing {
-            self.write_off(due, Failed { failure, text: failed.text.clone() });
+            self.write_off(due, DescribedFailure { failure, text: failed.text.clone() });
         }
         failed
     }
 
     /// Writes a failure down.
-    pub(super) fn write_off(&self, due: &DueRequest<'_>, failed: Failed) {
+    pub(super) fn write_off(&self, due: &DueRequest<'_>, failed: DescribedFailure) {
         if !self.worker.counts(due.came_ns) {
             return;
         }
-        if matches!(failed.failure, Failure::Redirects | Failure::Content | Failure::Status) {
+        if matches!(
+            failed.failure,
+            FailureKind::Redirects | FailureKind::Content | FailureKind::Status
+        ) {
             self.worker.fault_answer(due.entry_index, due.intended_ns, failed);
         } else {
             self.worker.write_off(due.entry_index, due.intended_ns, failed);
@@ -321,26 +329,26 @@ impl UserClient {
     }
 }
 
-impl Worker {
+impl LoadWorker {
     /// Whether a status is right for an entry.
-    pub(super) fn allows(&self, entry: &Entry, status: u16) -> bool {
+    pub(super) fn allows(&self, entry: &PlanEntry, status: u16) -> bool {
         let allowed = entry.expect.as_ref().and_then(|expect| expect.allows(status));
         allowed.unwrap_or(status < 400 || !self.shared.options.faults_statuses)
     }
 }
 
 /// Whether a request may be sent twice to do the same as once (RFC 9110 section 9.2.2).
-fn is_idempotent(entry: &Entry) -> bool {
+fn is_idempotent(entry: &PlanEntry) -> bool {
     let method = entry.request().method.as_str();
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE")
 }
 
 /// What a method says about the answer's body.
-pub(super) fn asked(method: &str) -> Asked {
+pub(super) fn asked(method: &str) -> AskedMethod {
     match method {
-        "HEAD" => Asked::Head,
-        "CONNECT" => Asked::Connect,
-        _ => Asked::Other,
+        "HEAD" => AskedMethod::Head,
+        "CONNECT" => AskedMethod::Connect,
+        _ => AskedMethod::Other,
     }
 }
 

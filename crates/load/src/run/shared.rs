@@ -1,9 +1,9 @@
 //! What the threads of a run have in common.
 
-use super::Options;
-use super::job::Job;
+use super::RunOptions;
+use super::job::LoadJob;
 use super::reach::Reach;
-use crate::failure::Failure;
+use crate::failure::FailureKind;
 use crate::pacer::Pacer;
 use crate::page::har::Waterfall;
 use crate::pattern::LoadKind;
@@ -12,7 +12,7 @@ use runtime::clock;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use upstream::{ErrorKind, Route, Transport};
+use upstream::{ClientTransport, ErrorKind, Route};
 
 /// Tickets are taken in such lots, so that threads rarely meet at the counter.
 const LOT: u64 = 64;
@@ -23,7 +23,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// A counter that one thread writes, on a cache line of its own.
 #[derive(Default)]
 #[repr(align(64))]
-struct Progress(AtomicU64);
+struct ProgressCounter(AtomicU64);
 
 /// Whether more of answers is to be seen than their statuses.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct RunState {
     pub(crate) pacer: Pacer,
     /// For each request of a recorded schedule, which entry it is.
     which: Option<Vec<u32>>,
-    pub(crate) options: Options,
+    pub(crate) options: RunOptions,
     /// For each entry of the plan the way to its server, as a place in `routes`.
     pub(crate) entry_routes: Vec<usize>,
     pub(crate) routes: Vec<Route>,
@@ -50,9 +50,9 @@ pub(crate) struct RunState {
     lot_max: u64,
     is_stopping: AtomicBool,
     failures: AtomicU64,
-    failures_by_kind: [AtomicU64; Failure::ALL.len()],
+    failures_by_kind: [AtomicU64; FailureKind::ALL.len()],
     /// Requests that have come to an end, for each thread.
-    progress: Vec<Progress>,
+    progress: Vec<ProgressCounter>,
     /// The head of the first answer, where somebody wants it.
     pub(crate) first_head: OnceLock<Vec<u8>>,
     /// For each entry, the length that its first body had.
@@ -70,7 +70,7 @@ pub(crate) struct RunState {
 
 impl RunState {
     pub(crate) fn new(
-        Job { plan, pacer, which, options }: Job,
+        LoadJob { plan, pacer, which, options }: LoadJob,
         (routes, entry_routes): (Vec<Route>, Vec<usize>),
         begun_ns: u64,
     ) -> Self {
@@ -86,7 +86,7 @@ impl RunState {
             is_stopping: AtomicBool::new(false),
             failures: AtomicU64::new(0),
             failures_by_kind: std::array::from_fn(|_| AtomicU64::new(0)),
-            progress: (0..options.threads).map(|_| Progress::default()).collect(),
+            progress: (0..options.threads).map(|_| ProgressCounter::default()).collect(),
             first_head: OnceLock::new(),
             hosts: hosts(&plan, &options),
             waterfall: Mutex::default(),
@@ -131,7 +131,7 @@ impl RunState {
     }
 
     /// Counts a failure; stops the run if that was one too many.
-    pub(crate) fn count_failure(&self, failure: Failure) {
+    pub(crate) fn count_failure(&self, failure: FailureKind) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         let of_kind = self.failures_by_kind[failure as usize].fetch_add(1, Ordering::Relaxed) + 1;
         let is_fatal = self.options.is_fatal.is_some_and(|is_fatal| is_fatal(failure, of_kind));
@@ -218,7 +218,7 @@ impl RunState {
     }
 
     /// Remembers what a server has agreed to.
-    pub(crate) fn note_agreed(&self, transport: &Transport) {
+    pub(crate) fn note_agreed(&self, transport: &ClientTransport) {
         if self.agreed.get().is_none()
             && let Some(agreed) = transport.agreed()
         {
@@ -262,7 +262,7 @@ impl RunState {
 }
 
 /// A load test is for servers that somebody named: pages name others, whose owners were not asked.
-fn hosts(plan: &Plan, options: &Options) -> Arc<[String]> {
+fn hosts(plan: &Plan, options: &RunOptions) -> Arc<[String]> {
     let named: BTreeSet<&String> = plan.entries().iter().map(|entry| &entry.url.host).collect();
     match &options.pages {
         Some(pages) if !pages.goes_elsewhere => named.into_iter().cloned().collect(),

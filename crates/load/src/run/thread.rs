@@ -2,8 +2,8 @@
 //! second until the run is over.
 
 use super::shared::RunState;
-use super::waiting::End;
-use super::worker::Worker;
+use super::waiting::RunEnd;
+use super::worker::LoadWorker;
 use crate::recorder::Window;
 use runtime::blocking::Blocking;
 use runtime::{Alarm, Thread, clock, run_queue, thread};
@@ -24,7 +24,7 @@ const GRACE_NS: u64 = 100_000_000;
 const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// What one thread counted in one second.
-pub(crate) struct Report {
+pub(crate) struct ThreadReport {
     /// Which second of the run.
     pub(crate) second: usize,
     /// When it ended, in nanoseconds since the run began.
@@ -44,12 +44,12 @@ pub(crate) struct Report {
 pub(crate) fn run(
     shared: Arc<RunState>,
     index: usize,
-    out: &dyn Fn(Report) -> bool,
+    out: &dyn Fn(ThreadReport) -> bool,
 ) -> io::Result<()> {
     let executor = Thread::new(Blocking::Pool { threads: 1 })?;
     shared.options.connector.iter().for_each(tls::Connector::prepare);
     executor.block_on(async {
-        let worker = Rc::new(Worker::new(shared, index));
+        let worker = Rc::new(LoadWorker::new(shared, index));
         let seconds = SecondsReport::open(Alarm::new()?);
         let pace = Alarm::new()?;
         let host = worker.clone();
@@ -82,12 +82,12 @@ impl SecondsReport {
     }
 }
 
-impl Worker {
+impl LoadWorker {
     /// Hands the counts over each second until the run is over.
     async fn report_seconds(
         &self,
         mut seconds: SecondsReport,
-        out: &dyn Fn(Report) -> bool,
+        out: &dyn Fn(ThreadReport) -> bool,
     ) -> io::Result<()> {
         let shared = &self.shared;
         let end_ns = shared.end_ns().unwrap_or(u64::MAX);
@@ -110,7 +110,7 @@ impl Worker {
             let is_last = until_ns < close_ns || until_ns >= end_ns;
             if is_last {
                 // Before the counts are taken: what it writes down belongs to this second.
-                self.settle(End { at_ns: until_ns, is_by_time: until_ns >= end_ns });
+                self.settle(RunEnd { at_ns: until_ns, is_by_time: until_ns >= end_ns });
             }
             let window = self.close_second(&mut seconds);
             let since_begin = |at_ns: u64| at_ns.saturating_sub(shared.begun_ns);
@@ -122,7 +122,8 @@ impl Worker {
             if until_ns >= shared.options.warm_up_ns {
                 self.end_warm_up(clock::monotonic_ns());
             }
-            let report = Report { second: seconds.second, until_ns, window, is_last, done_ns };
+            let report =
+                ThreadReport { second: seconds.second, until_ns, window, is_last, done_ns };
             seconds.second += 1;
             if !out(report) || is_last {
                 return Ok(());

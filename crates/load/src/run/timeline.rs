@@ -2,13 +2,13 @@
 //! closed when all of them have.
 
 use super::shared::RunState;
-use super::thread::Report;
+use super::thread::ThreadReport;
 use crate::recorder::Window;
 use std::collections::VecDeque;
 
 /// One second of a run.
 #[derive(Debug)]
-pub struct Second {
+pub struct RunSecond {
     /// When it ended, in nanoseconds since counting began; negative within the warm-up.
     pub until_ns: i64,
     /// How long it was: the last one is shorter as a rule.
@@ -17,7 +17,7 @@ pub struct Second {
     pub window: Window,
 }
 
-impl Second {
+impl RunSecond {
     /// Whether it does not count.
     pub const fn is_warm_up(&self) -> bool {
         self.until_ns <= 0
@@ -73,7 +73,7 @@ impl Timeline {
     }
 
     /// Takes in a second of the thread `index`.
-    pub(super) fn enter(&mut self, index: usize, report: &Report) {
+    pub(super) fn enter(&mut self, index: usize, report: &ThreadReport) {
         // A second is closed only when every thread has reported it: no report is for one before.
         let place = report.second - self.closed;
         while self.pending.len() <= place {
@@ -98,7 +98,7 @@ impl Timeline {
     }
 
     /// The next second that all threads have reported.
-    pub(super) fn close_second(&mut self) -> Option<Second> {
+    pub(super) fn close_second(&mut self) -> Option<RunSecond> {
         if self.next.iter().flatten().any(|next| *next <= self.closed) {
             return None;
         }
@@ -107,7 +107,7 @@ impl Timeline {
         self.closed += 1;
         self.closed_ns = self.closed_ns.max(pending.until_ns);
         let until_ns = pending.until_ns.cast_signed() - self.warm_up_ns.cast_signed();
-        let second = Second { until_ns, length_ns, window: pending.window };
+        let second = RunSecond { until_ns, length_ns, window: pending.window };
         if !second.is_warm_up() {
             self.total.add(&second.window);
         }
@@ -120,9 +120,9 @@ impl Timeline {
 mod tests {
     use super::*;
 
-    fn report(second: usize, until_ns: u64, done_ns: Option<u64>) -> Report {
+    fn report(second: usize, until_ns: u64, done_ns: Option<u64>) -> ThreadReport {
         let window = Window::default();
-        Report { second, until_ns, window, is_last: done_ns.is_some(), done_ns }
+        ThreadReport { second, until_ns, window, is_last: done_ns.is_some(), done_ns }
     }
 
     #[test]

@@ -2,16 +2,16 @@
 //! its own, as a browser has.
 
 use super::sending::{DueRequest, Sending, UserClient, asked, is_redirect};
-use super::worker::Worker;
+use super::worker::LoadWorker;
 use super::{Inspect, REDIRECTS_MAX};
-use crate::failure::{Failed, Failure};
+use crate::failure::{DescribedFailure, FailureKind};
 use crate::plan::cookies::{Cookies, Jar};
 use crate::plan::expect::{AnswerView, SEEN_BYTES_MAX};
-use crate::plan::{Cursor, Entry};
+use crate::plan::{Cursor, PlanEntry};
 use runtime::{clock, thread, timer};
 use std::rc::Rc;
 use std::time::Duration;
-use upstream::{Answer, Capture};
+use upstream::{AnswerSummary, Capture};
 
 /// A user who could not connect waits before the next attempt: as a rule so long, at most so long.
 const PAUSE_MS: (u64, u64) = (1, 100);
@@ -26,7 +26,7 @@ const INSPECTED_BYTES: usize = 8191;
 /// Room for a body that a user keeps from one answer to the next.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
-pub(crate) struct User {
+pub(crate) struct VirtualUser {
     client: UserClient,
     cursor: Cursor,
     jar: Option<Jar>,
@@ -34,8 +34,8 @@ pub(crate) struct User {
     refusals: u32,
 }
 
-impl User {
-    pub(crate) fn new(worker: &Rc<Worker>, id: u32) -> Self {
+impl VirtualUser {
+    pub(crate) fn new(worker: &Rc<LoadWorker>, id: u32) -> Self {
         let options = &worker.shared.options;
         let inspect = !matches!(options.inspect, Inspect::Nothing);
         let inspects_all = matches!(options.inspect, Inspect::Every(_));
@@ -98,7 +98,7 @@ impl User {
     }
 
     /// Says what has come to whoever wants to hear it.
-    fn inspect(&mut self, answer: &Answer) {
+    fn inspect(&mut self, answer: &AnswerSummary) {
         let shared = &self.client.worker.shared;
         let Some(capture) = &mut self.client.capture else { return };
         match shared.options.inspect {
@@ -120,7 +120,11 @@ impl User {
     }
 
     /// Sees whether an answer is what it should be, and takes from it what later requests need.
-    fn judge(&mut self, entry: &Entry, answer: Answer) -> Result<Answer, Failed> {
+    fn judge(
+        &mut self,
+        entry: &PlanEntry,
+        answer: AnswerSummary,
+    ) -> Result<AnswerSummary, DescribedFailure> {
         let Some(capture) = self.client.capture.as_deref_mut() else { return Ok(answer) };
         let worker = &self.client.worker;
         // One request is one failure: a wrong status explains a wrong content.
@@ -128,7 +132,7 @@ impl User {
             // All but a redirect is written down already, and explains whatever else is wrong.
             let is_written_down = !(worker.shared.options.follows && is_redirect(answer.status));
             let text = format!("status {}", answer.status);
-            let failed = Failed { failure: Failure::Status, text };
+            let failed = DescribedFailure { failure: FailureKind::Status, text };
             return if is_written_down { Ok(answer) } else { Err(failed) };
         }
         let seen = AnswerView {
@@ -137,7 +141,7 @@ impl User {
             body: &capture.body,
             body_bytes: answer.body_bytes,
         };
-        let unlike = |text: String| Failed { failure: Failure::Content, text };
+        let unlike = |text: String| DescribedFailure { failure: FailureKind::Content, text };
         if let Some(broken) = entry.expect.as_ref().and_then(|expect| expect.broken(&seen)) {
             return Err(unlike(broken.to_owned()));
         }
@@ -156,8 +160,8 @@ impl User {
     async fn look_at(
         &mut self,
         due: &mut DueRequest<'_>,
-        answer: Answer,
-    ) -> Result<Answer, Failed> {
+        answer: AnswerSummary,
+    ) -> Result<AnswerSummary, DescribedFailure> {
         let worker = self.client.worker.clone();
         let follows = worker.shared.options.follows;
         let mut next = self.next_request(due.entry, answer.status);
@@ -169,7 +173,7 @@ impl User {
             }
             if hop == REDIRECTS_MAX {
                 let text = format!("more than {REDIRECTS_MAX}");
-                return Err(Failed { failure: Failure::Redirects, text });
+                return Err(DescribedFailure { failure: FailureKind::Redirects, text });
             }
             // A browser goes on as soon as it knows where.
             (due.intended_ns, due.begun_ns) = (answer.end_ns, answer.end_ns);
@@ -181,7 +185,7 @@ impl User {
     }
 
     /// The request that the answer to `entry` leads to.
-    fn next_request(&mut self, entry: &Entry, status: u16) -> Option<Entry> {
+    fn next_request(&mut self, entry: &PlanEntry, status: u16) -> Option<PlanEntry> {
         let head = self.client.capture.as_ref()?.head.view();
         if let Some(jar) = &mut self.jar {
             let now_s = clock::unix_s().max(0).cast_unsigned();
@@ -195,7 +199,11 @@ impl User {
     }
 
     /// Asks and reads the answer, on the connection that there is or a new one.
-    async fn exchange(&mut self, due: &DueRequest<'_>, entry: &Entry) -> Result<Answer, Failed> {
+    async fn exchange(
+        &mut self,
+        due: &DueRequest<'_>,
+        entry: &PlanEntry,
+    ) -> Result<AnswerSummary, DescribedFailure> {
         let is_own = std::ptr::eq(entry, due.entry);
         let count = if is_own { self.client.worker.take_more() } else { 1 };
         // A request without variables was put together when the plan was made; with cookies it may
@@ -213,7 +221,11 @@ impl User {
     }
 
     /// The way to the server of a request. A redirect may lead to one that is not in the plan.
-    async fn route_of(&mut self, due: &DueRequest<'_>, entry: &Entry) -> Result<usize, Failed> {
+    async fn route_of(
+        &mut self,
+        due: &DueRequest<'_>,
+        entry: &PlanEntry,
+    ) -> Result<usize, DescribedFailure> {
         let (own, own_route) =
             (&due.entry.url, self.client.worker.shared.entry_routes[due.entry_index]);
         if std::ptr::eq(entry, due.entry) || own.is_same_server(&entry.url) {
@@ -221,12 +233,12 @@ impl User {
         }
         self.client.worker.route_to(&entry.url).await.map_err(|unresolved| {
             let text = format!("{}: {}", unresolved.host, unresolved.error);
-            Failed { failure: Failure::Unreachable, text }
+            DescribedFailure { failure: FailureKind::Unreachable, text }
         })
     }
 
     /// Puts requests together that are not the same each time.
-    fn compose(&mut self, entry: &Entry, count: u32) {
+    fn compose(&mut self, entry: &PlanEntry, count: u32) {
         self.client.request.clear();
         self.client.ends.clear();
         let now_s = clock::unix_s().max(0).cast_unsigned();
@@ -240,7 +252,7 @@ impl User {
         }
     }
 
-    async fn failed(&mut self, due: &DueRequest<'_>, failed: Failed) {
+    async fn failed(&mut self, due: &DueRequest<'_>, failed: DescribedFailure) {
         let failure = failed.failure;
         self.client.write_off(due, failed);
         // Who pauses waits for nobody.

@@ -5,7 +5,7 @@ use super::iterations::Iteration;
 use super::page_load::{PageEnd, PageLoad};
 use crate::page::{Resource, ResourceKind};
 use crate::plan::cookies::Cookies;
-use crate::plan::{Cursor, Entry};
+use crate::plan::{Cursor, PlanEntry};
 use crate::url::Url;
 use runtime::timer;
 use std::cell::{Cell, RefCell};
@@ -80,7 +80,7 @@ impl Browser {
         (Rc::new(Resource::new(entry, ResourceKind::Document, 0, true)), Some(bytes))
     }
 
-    fn write(&self, entry: &Entry, cursor: &mut Cursor, out: &mut Vec<u8>) {
+    fn write(&self, entry: &PlanEntry, cursor: &mut Cursor, out: &mut Vec<u8>) {
         let jar = self.jar.as_ref().map(RefCell::borrow);
         let cookies = jar.as_deref().map(|jar| Cookies { jar, now_s: now_s() });
         entry.write(&mut cursor.values, cookies, out);

@@ -2,12 +2,12 @@
 //! moment before, and some has waited for so long that it has failed.
 
 use super::under_way::{PendingRequest, UnansweredRequests, UnderWay};
-use super::worker::Worker;
-use crate::failure::{Failed, Failure};
+use super::worker::LoadWorker;
+use crate::failure::{DescribedFailure, FailureKind};
 
 /// How the run has ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct End {
+pub(super) struct RunEnd {
     /// When that was: nothing has waited for longer than until then.
     pub(super) at_ns: u64,
     /// Its time was up, as opposed to somebody who has broken it off.
@@ -25,7 +25,7 @@ enum Fate {
     Unserved,
 }
 
-impl Worker {
+impl LoadWorker {
     /// The place of one of this thread's users.
     fn place_of(&self, user: u32) -> usize {
         user as usize / self.shared.options.threads
@@ -86,7 +86,7 @@ impl Worker {
     }
 
     /// Writes down what is under way at the end of the run.
-    pub(super) fn settle(&self, end: End) {
+    pub(super) fn settle(&self, end: RunEnd) {
         let under_way = &mut *self.under_way.borrow_mut();
         let rows = std::mem::take(&mut under_way.rows);
         for UnansweredRequests { pending, count } in rows.into_iter().filter(|row| row.count > 0) {
@@ -106,7 +106,7 @@ impl Worker {
         }
     }
 
-    fn fate(&self, pending: &PendingRequest, under_way: &UnderWay, end: End) -> Fate {
+    fn fate(&self, pending: &PendingRequest, under_way: &UnderWay, end: RunEnd) -> Fate {
         let shared = &self.shared;
         if !shared.options.fails_unanswered {
             return Fate::Aborted;
@@ -137,7 +137,7 @@ impl Worker {
         };
         // Of several that were sent at once none was answered; each of them is a request.
         for _ in 0..count {
-            recorder.failed(pending.entry, Failure::Timeout, waited_ns);
+            recorder.failed(pending.entry, FailureKind::Timeout, waited_ns);
         }
         let window = recorder.window();
         window.unserved += u64::from(fate == Fate::Unserved);
@@ -145,6 +145,6 @@ impl Worker {
             window.pages.get_or_insert_default().failed += 1;
         }
         drop(recorder);
-        self.remember(Failed { failure: Failure::Timeout, text }, at_ns);
+        self.remember(DescribedFailure { failure: FailureKind::Timeout, text }, at_ns);
     }
 }

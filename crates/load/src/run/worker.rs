@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
-use upstream::{Client, Route};
+use upstream::{HttpClient, Route};
 
 /// A request of the schedule.
 #[derive(Clone, Copy)]
@@ -25,11 +25,11 @@ pub(super) struct Arrival {
 }
 
 /// A thread's share of a run.
-pub(crate) struct Worker {
+pub(crate) struct LoadWorker {
     pub(crate) shared: Arc<RunState>,
     /// Which of the threads this is.
     pub(super) index: usize,
-    pub(crate) client: Client,
+    pub(crate) client: HttpClient,
     pub(crate) recorder: RefCell<Recorder>,
     /// Arrivals that nobody has taken yet.
     pub(super) arrivals: RefCell<VecDeque<Arrival>>,
@@ -66,13 +66,13 @@ pub(crate) struct Worker {
     pub(crate) parsed_pages: ParsedPages,
 }
 
-impl Worker {
+impl LoadWorker {
     pub(super) fn new(shared: Arc<RunState>, index: usize) -> Self {
         let entries = shared.plan.entries().len();
         let keeps_service = shared.is_open_loop() || shared.options.keeps_service;
         let keeps_rows = shared.options.keeps_rows;
         Self {
-            client: Client::new(entries),
+            client: HttpClient::new(entries),
             recorder: RefCell::new(Recorder::new(shared.plan.rows(), keeps_service, keeps_rows)),
             index,
             arrivals: RefCell::default(),

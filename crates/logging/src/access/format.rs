@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
-use super::parse::{self, Item, Moment, TimeStyle, Unit, What};
-use super::record::{ConnectionEnd, Fields, Record};
+use super::parse::{self, DurationUnit, LogItem, LogValue, RequestEnd, TimeStyle};
+use super::record::{AccessRecord, ConnectionEnd, NamedValues};
 use super::time_cache::TimeCache;
 use crate::number::{decimal, hexadecimal, padded, signed};
 use message::escape::log_escape;
@@ -14,7 +14,7 @@ use message::escape::log_escape;
 /// A compiled `LogFormat`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Format {
-    items: Vec<Item>,
+    items: Vec<LogItem>,
 }
 
 impl Format {
@@ -25,39 +25,42 @@ impl Format {
 
     /// Whether lines show the name of the client (`%h`), which may have to be looked up.
     pub fn shows_client_name(&self) -> bool {
-        let is_name = |what: &What| matches!(what, What::ClientHost | What::PeerHost);
-        let shows = |item: &Item| matches!(item, Item::Directive { what, .. } if is_name(what));
+        let is_name = |what: &LogValue| matches!(what, LogValue::ClientHost | LogValue::PeerHost);
+        let shows =
+            |item: &LogItem| matches!(item, LogItem::Directive { what, .. } if is_name(what));
         self.items.iter().any(shows)
     }
 
     /// Whether lines show fields of the response (`%o`).
     pub fn shows_response_fields(&self) -> bool {
-        use What::{ResponseContentType, ResponseField, ResponseSetCookie};
-        let is_field = |what: &What| {
+        use LogValue::{ResponseContentType, ResponseField, ResponseSetCookie};
+        let is_field = |what: &LogValue| {
             matches!(what, ResponseContentType | ResponseField(_) | ResponseSetCookie)
         };
-        let shows = |item: &Item| matches!(item, Item::Directive { what, .. } if is_field(what));
+        let shows =
+            |item: &LogItem| matches!(item, LogItem::Directive { what, .. } if is_field(what));
         self.items.iter().any(shows)
     }
 
     /// Whether lines show where the time went (`%^TU`).
     pub fn shows_times(&self) -> bool {
-        let is_time =
-            |item: &Item| matches!(item, Item::Directive { what: What::TimeSpent(_), .. });
+        let is_time = |item: &LogItem| {
+            matches!(item, LogItem::Directive { what: LogValue::TimeSpent(_), .. })
+        };
         self.items.iter().any(is_time)
     }
 
     /// Appends one line, without a line end.
-    pub fn write(&self, record: &Record<'_>, times: &mut TimeCache, out: &mut Vec<u8>) {
+    pub fn write(&self, record: &AccessRecord<'_>, times: &mut TimeCache, out: &mut Vec<u8>) {
         for item in &self.items {
             match item {
-                Item::Literal(text) => out.extend_from_slice(text),
-                Item::Directive { condition: Some(condition), .. }
+                LogItem::Literal(text) => out.extend_from_slice(text),
+                LogItem::Directive { condition: Some(condition), .. }
                     if !condition.holds(record.last.status) =>
                 {
                     out.push(b'-');
                 }
-                Item::Directive { what, original, .. } => {
+                LogItem::Directive { what, original, .. } => {
                     write_value(what, *original, record, times, out);
                 }
             }
@@ -67,87 +70,87 @@ impl Format {
 
 /// Appends the value of one directive: first those that a line usually has.
 fn write_value(
-    what: &What,
+    what: &LogValue,
     original: bool,
-    record: &Record<'_>,
+    record: &AccessRecord<'_>,
     times: &mut TimeCache,
     out: &mut Vec<u8>,
 ) {
     let part = if original { record.original() } else { &record.last };
     match what {
-        What::ClientHost => match record.host {
+        LogValue::ClientHost => match record.host {
             Some(host) => log_escape(host, out),
             None => address(record.client.ip(), out),
         },
-        What::PeerHost => match record.peer_host {
+        LogValue::PeerHost => match record.peer_host {
             Some(host) => log_escape(host, out),
             None => address(record.peer.ip(), out),
         },
-        What::Logname => optional(record.logname, out),
-        What::User => match part.user {
+        LogValue::Logname => optional(record.logname, out),
+        LogValue::User => match part.user {
             Some(b"") => out.extend_from_slice(b"\"\""), // so that the column is not lost
             user => optional(user, out),
         },
-        What::Time(moment, style) => write_time(*moment, style, record, times, out),
-        What::RequestLine => match record.request_line {
+        LogValue::Time(moment, style) => write_time(*moment, style, record, times, out),
+        LogValue::RequestLine => match record.request_line {
             Some(line) => request_line(line, out),
             None => out.push(b'-'),
         },
-        What::Status if part.status == 0 => out.push(b'-'),
-        What::Status => decimal(u64::from(part.status), out),
-        What::BodyBytesClf if record.body_bytes == 0 => out.push(b'-'),
-        What::BodyBytes | What::BodyBytesClf => decimal(record.body_bytes, out),
-        What::RequestField(name) => joined(record.request_fields, name, out),
-        What::BytesSent => decimal(record.bytes_sent, out),
-        What::Method => optional(part.method, out),
-        What::Path => optional(part.path, out),
-        What::Query => {
+        LogValue::Status if part.status == 0 => out.push(b'-'),
+        LogValue::Status => decimal(u64::from(part.status), out),
+        LogValue::BodyBytesClf if record.body_bytes == 0 => out.push(b'-'),
+        LogValue::BodyBytes | LogValue::BodyBytesClf => decimal(record.body_bytes, out),
+        LogValue::RequestField(name) => joined(record.request_fields, name, out),
+        LogValue::BytesSent => decimal(record.bytes_sent, out),
+        LogValue::Method => optional(part.method, out),
+        LogValue::Path => optional(part.path, out),
+        LogValue::Query => {
             if let Some(query) = part.query {
                 out.push(b'?');
                 log_escape(query, out);
             }
         }
-        What::Handler => optional(part.handler, out),
-        What::Filename => optional(part.filename, out),
+        LogValue::Handler => optional(part.handler, out),
+        LogValue::Filename => optional(part.filename, out),
         _ => write_connection_value(what, record, out),
     }
 }
 
 /// Appends a value that is the same for all requests of an internal redirect.
-fn write_connection_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
+fn write_connection_value(what: &LogValue, record: &AccessRecord<'_>, out: &mut Vec<u8>) {
     match what {
-        What::ClientAddress => address(record.client.ip(), out),
-        What::PeerAddress => address(record.peer.ip(), out),
-        What::LocalAddress => address(record.local.ip(), out),
-        What::ClientPort => port(record.client, out),
-        What::LocalPort => port(record.local, out),
-        What::CanonicalPort => decimal(u64::from(record.canonical_port), out),
-        What::Protocol => optional(record.protocol, out),
-        What::Duration(Unit::Microseconds) => signed(record.duration_us, out),
-        What::Duration(Unit::Milliseconds) => signed(record.duration_us / 1000, out),
-        What::Duration(Unit::Seconds) => signed(record.duration_us / 1_000_000, out),
-        What::FirstByte => match record.first_byte_us {
+        LogValue::ClientAddress => address(record.client.ip(), out),
+        LogValue::PeerAddress => address(record.peer.ip(), out),
+        LogValue::LocalAddress => address(record.local.ip(), out),
+        LogValue::ClientPort => port(record.client, out),
+        LogValue::LocalPort => port(record.local, out),
+        LogValue::CanonicalPort => decimal(u64::from(record.canonical_port), out),
+        LogValue::Protocol => optional(record.protocol, out),
+        LogValue::Duration(DurationUnit::Microseconds) => signed(record.duration_us, out),
+        LogValue::Duration(DurationUnit::Milliseconds) => signed(record.duration_us / 1000, out),
+        LogValue::Duration(DurationUnit::Seconds) => signed(record.duration_us / 1_000_000, out),
+        LogValue::FirstByte => match record.first_byte_us {
             Some(us) => signed(us, out),
             None => out.push(b'-'),
         },
-        What::TimeSpent(on) => match record.times {
+        LogValue::TimeSpent(on) => match record.times {
             Some(times) => decimal(on.of(&times) / 1000, out),
             None => out.push(b'-'),
         },
-        What::BytesReceived => decimal(record.bytes_received, out),
-        What::BytesTotal => {
+        LogValue::BytesReceived => decimal(record.bytes_received, out),
+        LogValue::BytesTotal => {
             decimal(record.bytes_received.saturating_add(record.bytes_sent), out);
         }
-        What::KeepAlives => decimal(u64::from(record.keepalives), out),
-        What::ConnectionEnd => out.push(match record.connection_end {
+        LogValue::KeepAlives => decimal(u64::from(record.keepalives), out),
+        LogValue::ConnectionEnd => out.push(match record.connection_end {
             ConnectionEnd::Aborted => b'X',
             ConnectionEnd::KeepAlive => b'+',
             ConnectionEnd::Close => b'-',
         }),
-        What::LogId => optional(record.log_id, out),
-        What::ConnectionLogId => optional(record.connection_log_id, out),
-        What::VirtualHost => log_escape(record.virtual_host, out),
-        What::ServerName => match record.asked_host {
+        LogValue::LogId => optional(record.log_id, out),
+        LogValue::ConnectionLogId => optional(record.connection_log_id, out),
+        LogValue::VirtualHost => log_escape(record.virtual_host, out),
+        LogValue::ServerName => match record.asked_host {
             // A host name has no case (vhost.c, fix_hostname).
             Some(name) => {
                 let start = out.len();
@@ -156,46 +159,46 @@ fn write_connection_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
             }
             None => log_escape(record.virtual_host, out),
         },
-        What::Pid => decimal(u64::from(record.pid), out),
-        What::Tid => decimal(record.tid, out),
-        What::TidHexadecimal => hexadecimal(record.tid, out),
-        What::Text(text) => out.extend_from_slice(text.as_bytes()),
+        LogValue::Pid => decimal(u64::from(record.pid), out),
+        LogValue::Tid => decimal(record.tid, out),
+        LogValue::TidHexadecimal => hexadecimal(record.tid, out),
+        LogValue::Text(text) => out.extend_from_slice(text.as_bytes()),
         _ => write_named_value(what, record, out),
     }
 }
 
 /// Appends a value that is looked up by name.
-fn write_named_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
+fn write_named_value(what: &LogValue, record: &AccessRecord<'_>, out: &mut Vec<u8>) {
     match what {
-        What::Cookie(name) => {
+        LogValue::Cookie(name) => {
             let cookies = all_cookies(record.request_fields);
             let value = cookies.as_deref().and_then(|cookies| cookie(cookies, name.as_bytes()));
             optional(value, out);
         }
-        What::Environment(name) => optional(record.environment.field(name), out),
-        What::Note(name) => optional(record.notes.field(name), out),
-        What::ResponseContentType => {
+        LogValue::Environment(name) => optional(record.environment.field(name), out),
+        LogValue::Note(name) => optional(record.notes.field(name), out),
+        LogValue::ResponseContentType => {
             let media_type = record.response_fields.field("Content-Type");
             optional(media_type.map(without_parameters), out);
         }
-        What::ResponseField(name) => optional(record.response_fields.field(name), out),
-        What::ResponseSetCookie => joined(record.response_fields, "Set-Cookie", out),
-        What::Tls(name) => optional(record.tls.and_then(|tls| tls.field(name)), out),
+        LogValue::ResponseField(name) => optional(record.response_fields.field(name), out),
+        LogValue::ResponseSetCookie => joined(record.response_fields, "Set-Cookie", out),
+        LogValue::Tls(name) => optional(record.tls.and_then(|tls| tls.field(name)), out),
         _ => out.push(b'-'), // What::Trailer; all others are above
     }
 }
 
 /// `%t`.
 fn write_time(
-    moment: Moment,
+    moment: RequestEnd,
     style: &TimeStyle,
-    record: &Record<'_>,
+    record: &AccessRecord<'_>,
     times: &mut TimeCache,
     out: &mut Vec<u8>,
 ) {
     let time_us = match moment {
-        Moment::Begin => record.start_us,
-        Moment::End => record.start_us.saturating_add(record.duration_us),
+        RequestEnd::Begin => record.start_us,
+        RequestEnd::End => record.start_us.saturating_add(record.duration_us),
     };
     let second = time_us.div_euclid(1_000_000);
     let fraction_us = time_us.rem_euclid(1_000_000) as u64;
@@ -219,7 +222,7 @@ fn optional(value: Option<&[u8]>, out: &mut Vec<u8>) {
 }
 
 /// Appends all values of a field, separated as RFC 9110 section 5.3 combines them.
-fn joined(fields: &dyn Fields, name: &str, out: &mut Vec<u8>) {
+fn joined(fields: &dyn NamedValues, name: &str, out: &mut Vec<u8>) {
     let mut is_first = true;
     fields.each_field(name, &mut |value| {
         if !is_first {
@@ -286,7 +289,7 @@ fn password(line: &[u8]) -> Option<(usize, usize)> {
 
 /// The Cookie field. httpd joins several by commas when it reads them, which makes the value of the
 /// last cookie of a line longer.
-fn all_cookies(fields: &dyn Fields) -> Option<Cow<'_, [u8]>> {
+fn all_cookies(fields: &dyn NamedValues) -> Option<Cow<'_, [u8]>> {
     let mut count = 0;
     fields.each_field("Cookie", &mut |_| count += 1);
     if count < 2 {

@@ -1,6 +1,6 @@
 //! Lines of access logs: one per request (mod_log_config and mod_logio).
 //! A format is compiled when the configuration is read ([`Format::parse`]); writing a line
-//! walks its items over a [`Record`] and appends to a buffer. Opening files, pipes and
+//! walks its items over an [`AccessRecord`] and appends to a buffer. Opening files, pipes and
 //! nicknames given by `LogFormat` belong to the caller.
 
 mod format;
@@ -12,7 +12,7 @@ mod tests;
 mod time_cache;
 
 pub use format::Format;
-pub use record::{ConnectionEnd, Fields, Part, Record};
+pub use record::{AccessRecord, ChainPart, ConnectionEnd, NamedValues};
 pub use time_cache::TimeCache;
 
 /// The Common Log Format, used where a configuration names no format.

@@ -6,28 +6,28 @@ use crate::time::TimeFormat;
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Item {
+pub(super) enum LogItem {
     /// Copied.
     Literal(Vec<u8>),
     /// One `%` directive.
     Directive {
-        what: What,
+        what: LogValue,
         /// `<` asks for the original request, `>` for the final one.
         original: bool,
         /// `%400,501{...}` and `%!200{...}`.
-        condition: Option<Box<Condition>>,
+        condition: Option<Box<StatusCondition>>,
     },
 }
 
 /// The directive's value is printed when the final status is one of `statuses`, or with
 /// `negated` when it is not; otherwise a `-` is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Condition {
+pub(super) struct StatusCondition {
     pub(super) negated: bool,
     pub(super) statuses: Vec<u32>,
 }
 
-impl Condition {
+impl StatusCondition {
     pub(super) fn holds(&self, status: u16) -> bool {
         self.statuses.contains(&u32::from(status)) != self.negated
     }
@@ -35,7 +35,7 @@ impl Condition {
 
 /// What a directive prints.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum What {
+pub(super) enum LogValue {
     BodyBytes,
     BodyBytesClf,
     BytesReceived,
@@ -49,7 +49,7 @@ pub(super) enum What {
     ConnectionEnd,
     ConnectionLogId,
     Cookie(String),
-    Duration(Unit),
+    Duration(DurationUnit),
     Environment(String),
     Filename,
     FirstByte,
@@ -78,7 +78,7 @@ pub(super) enum What {
     Text(String),
     Tid,
     TidHexadecimal,
-    Time(Moment, TimeStyle),
+    Time(RequestEnd, TimeStyle),
     Tls(String),
     /// Trailers are not kept, so none is ever there.
     Trailer,
@@ -88,7 +88,7 @@ pub(super) enum What {
 
 /// Units of `%T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum DurationUnit {
     Seconds,
     Milliseconds,
     Microseconds,
@@ -96,7 +96,7 @@ pub(super) enum Unit {
 
 /// Which end of the request `%t` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum RequestEnd {
     Begin,
     End,
 }
@@ -115,7 +115,7 @@ pub(super) enum TimeStyle {
 }
 
 /// Compiles a whole format.
-pub(super) fn items(format: &str) -> Result<Vec<Item>, String> {
+pub(super) fn items(format: &str) -> Result<Vec<LogItem>, String> {
     let mut items = Vec::new();
     let mut rest = format;
     while !rest.is_empty() {
@@ -136,10 +136,10 @@ pub(super) fn items(format: &str) -> Result<Vec<Item>, String> {
 }
 
 /// Adds text, to the last item where that is text too.
-fn push_literal(items: &mut Vec<Item>, text: &[u8]) {
+fn push_literal(items: &mut Vec<LogItem>, text: &[u8]) {
     match items.last_mut() {
-        Some(Item::Literal(literal)) => literal.extend_from_slice(text),
-        _ => items.push(Item::Literal(text.to_vec())),
+        Some(LogItem::Literal(literal)) => literal.extend_from_slice(text),
+        _ => items.push(LogItem::Literal(text.to_vec())),
     }
 }
 
@@ -166,7 +166,7 @@ fn unescaped(text: &str) -> Vec<u8> {
 
 /// Parses what follows a `%`; also returns what follows the directive. Modifiers, statuses and
 /// the argument come in any order, and the last of a kind counts, as in httpd.
-fn directive_item(text: &str) -> Result<(Item, &str), String> {
+fn directive_item(text: &str) -> Result<(LogItem, &str), String> {
     let (mut negated, mut original, mut argument) = (false, None, "");
     let mut statuses = Vec::new();
     let mut rest = text;
@@ -194,8 +194,8 @@ fn directive_item(text: &str) -> Result<(Item, &str), String> {
                     .ok_or_else(|| format!("Unrecognized LogFormat directive %{letter}"))?;
                 let original = original.unwrap_or_else(|| is_original_by_default(name));
                 let condition =
-                    (!statuses.is_empty()).then(|| Box::new(Condition { negated, statuses }));
-                return Ok((Item::Directive { what, original, condition }, &rest[name.len()..]));
+                    (!statuses.is_empty()).then(|| Box::new(StatusCondition { negated, statuses }));
+                return Ok((LogItem::Directive { what, original, condition }, &rest[name.len()..]));
             }
         }
         rest = &rest[1..];
@@ -217,56 +217,56 @@ fn is_original_by_default(name: &str) -> bool {
 }
 
 /// The table of directives.
-fn what(name: &str, argument: &str) -> Result<Option<What>, String> {
+fn what(name: &str, argument: &str) -> Result<Option<LogValue>, String> {
     let owned = || argument.to_owned();
     Ok(Some(match name {
-        "a" if argument == "c" => What::PeerAddress,
-        "a" => What::ClientAddress,
-        "A" => What::LocalAddress,
-        "b" => What::BodyBytesClf,
-        "B" => What::BodyBytes,
+        "a" if argument == "c" => LogValue::PeerAddress,
+        "a" => LogValue::ClientAddress,
+        "A" => LogValue::LocalAddress,
+        "b" => LogValue::BodyBytesClf,
+        "B" => LogValue::BodyBytes,
         "c" => tls_alias(argument),
-        "C" => What::Cookie(owned()),
-        "D" => What::Duration(Unit::Microseconds),
-        "e" => What::Environment(owned()),
-        "f" => What::Filename,
-        "h" if argument == "c" => What::PeerHost,
-        "h" => What::ClientHost,
-        "H" => What::Protocol,
-        "i" => What::RequestField(owned()),
-        "I" => What::BytesReceived,
-        "k" => What::KeepAlives,
-        "l" => What::Logname,
-        "L" if argument == "c" => What::ConnectionLogId,
-        "L" => What::LogId,
-        "m" => What::Method,
-        "n" => What::Note(owned()),
+        "C" => LogValue::Cookie(owned()),
+        "D" => LogValue::Duration(DurationUnit::Microseconds),
+        "e" => LogValue::Environment(owned()),
+        "f" => LogValue::Filename,
+        "h" if argument == "c" => LogValue::PeerHost,
+        "h" => LogValue::ClientHost,
+        "H" => LogValue::Protocol,
+        "i" => LogValue::RequestField(owned()),
+        "I" => LogValue::BytesReceived,
+        "k" => LogValue::KeepAlives,
+        "l" => LogValue::Logname,
+        "L" if argument == "c" => LogValue::ConnectionLogId,
+        "L" => LogValue::LogId,
+        "m" => LogValue::Method,
+        "n" => LogValue::Note(owned()),
         "o" => response_field(argument),
-        "O" => What::BytesSent,
+        "O" => LogValue::BytesSent,
         "p" => port(argument),
         "P" => process(argument),
-        "q" => What::Query,
-        "r" => What::RequestLine,
-        "R" => What::Handler,
-        "s" => What::Status,
-        "S" => What::BytesTotal,
+        "q" => LogValue::Query,
+        "r" => LogValue::RequestLine,
+        "R" => LogValue::Handler,
+        "s" => LogValue::Status,
+        "S" => LogValue::BytesTotal,
         "t" => time(argument),
         "T" => duration(argument),
-        "u" => What::User,
-        "U" => What::Path,
-        "v" => What::VirtualHost,
-        "V" => What::ServerName,
-        "x" => What::Tls(owned()),
-        "X" => What::ConnectionEnd,
-        "^FB" => What::FirstByte,
-        "^ti" | "^to" => What::Trailer,
-        "^TU" => What::TimeSpent(Spending::parse(argument)?),
+        "u" => LogValue::User,
+        "U" => LogValue::Path,
+        "v" => LogValue::VirtualHost,
+        "V" => LogValue::ServerName,
+        "x" => LogValue::Tls(owned()),
+        "X" => LogValue::ConnectionEnd,
+        "^FB" => LogValue::FirstByte,
+        "^ti" | "^to" => LogValue::Trailer,
+        "^TU" => LogValue::TimeSpent(Spending::parse(argument)?),
         _ => return Ok(None),
     }))
 }
 
 /// `%{...}c`, mod_ssl's older names of some variables (ssl_engine_vars.c).
-fn tls_alias(argument: &str) -> What {
+fn tls_alias(argument: &str) -> LogValue {
     let variable = match argument {
         "version" => "SSL_PROTOCOL",
         "cipher" => "SSL_CIPHER",
@@ -274,59 +274,59 @@ fn tls_alias(argument: &str) -> What {
         "issuerdn" | "cacert" => "SSL_CLIENT_I_DN",
         _ => "",
     };
-    What::Tls(variable.to_owned())
+    LogValue::Tls(variable.to_owned())
 }
 
 /// Two response fields are special: the media type loses its parameters, and there may be many
 /// cookies.
-fn response_field(argument: &str) -> What {
+fn response_field(argument: &str) -> LogValue {
     if argument.eq_ignore_ascii_case("Content-Type") {
-        What::ResponseContentType
+        LogValue::ResponseContentType
     } else if argument.eq_ignore_ascii_case("Set-Cookie") {
-        What::ResponseSetCookie
+        LogValue::ResponseSetCookie
     } else {
-        What::ResponseField(argument.to_owned())
+        LogValue::ResponseField(argument.to_owned())
     }
 }
 
-fn port(argument: &str) -> What {
+fn port(argument: &str) -> LogValue {
     match argument.to_ascii_lowercase().as_str() {
-        "" | "canonical" => What::CanonicalPort,
-        "remote" => What::ClientPort,
-        "local" => What::LocalPort,
-        _ => What::Text(argument.to_owned()),
+        "" | "canonical" => LogValue::CanonicalPort,
+        "remote" => LogValue::ClientPort,
+        "local" => LogValue::LocalPort,
+        _ => LogValue::Text(argument.to_owned()),
     }
 }
 
-fn process(argument: &str) -> What {
+fn process(argument: &str) -> LogValue {
     match argument.to_ascii_lowercase().as_str() {
-        "" | "pid" => What::Pid,
-        "tid" => What::Tid,
-        "hextid" => What::TidHexadecimal,
-        _ => What::Text(argument.to_owned()),
+        "" | "pid" => LogValue::Pid,
+        "tid" => LogValue::Tid,
+        "hextid" => LogValue::TidHexadecimal,
+        _ => LogValue::Text(argument.to_owned()),
     }
 }
 
-fn duration(argument: &str) -> What {
+fn duration(argument: &str) -> LogValue {
     match argument.to_ascii_lowercase().as_str() {
-        "" | "s" => What::Duration(Unit::Seconds),
-        "ms" => What::Duration(Unit::Milliseconds),
-        "us" => What::Duration(Unit::Microseconds),
-        _ => What::Text(argument.to_owned()),
+        "" | "s" => LogValue::Duration(DurationUnit::Seconds),
+        "ms" => LogValue::Duration(DurationUnit::Milliseconds),
+        "us" => LogValue::Duration(DurationUnit::Microseconds),
+        _ => LogValue::Text(argument.to_owned()),
     }
 }
 
 /// `%{...}t`: `begin` or `end`, a colon, and a style; either half may be missing.
-fn time(argument: &str) -> What {
+fn time(argument: &str) -> LogValue {
     let (moment, style) = if let Some(style) = argument.strip_prefix("begin:") {
-        (Moment::Begin, style)
+        (RequestEnd::Begin, style)
     } else if let Some(style) = argument.strip_prefix("end:") {
-        (Moment::End, style)
+        (RequestEnd::End, style)
     } else {
         match argument {
-            "begin" => (Moment::Begin, ""),
-            "end" => (Moment::End, ""),
-            style => (Moment::Begin, style),
+            "begin" => (RequestEnd::Begin, ""),
+            "end" => (RequestEnd::End, ""),
+            style => (RequestEnd::Begin, style),
         }
     };
     let style = match style {
@@ -338,22 +338,22 @@ fn time(argument: &str) -> What {
         "usec_frac" => TimeStyle::MicrosecondFraction,
         format => TimeStyle::Custom(TimeFormat::new(format.as_bytes())),
     };
-    What::Time(moment, style)
+    LogValue::Time(moment, style)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn only(format: &str) -> Item {
+    fn only(format: &str) -> LogItem {
         let mut items = items(format).unwrap();
         assert_eq!(items.len(), 1, "{format}");
         items.remove(0)
     }
 
-    fn what_of(format: &str) -> What {
+    fn what_of(format: &str) -> LogValue {
         match only(format) {
-            Item::Directive { what, .. } => what,
+            LogItem::Directive { what, .. } => what,
             literal => panic!("{format}: {literal:?}"),
         }
     }
@@ -367,7 +367,7 @@ mod tests {
             (r"\x\", br"\x\"),
             (r"\%%", br"\%"),
         ] {
-            assert_eq!(only(format), Item::Literal(expected.to_vec()), "{format}");
+            assert_eq!(only(format), LogItem::Literal(expected.to_vec()), "{format}");
         }
         assert_eq!(items("").unwrap(), []);
     }
@@ -392,36 +392,39 @@ mod tests {
         for name in "aAbBcCDefhHiIklLmnoOpPqrRsStTuUvVxX".chars() {
             assert!(items(&format!("%{name}")).is_ok(), "%{name}");
         }
-        assert_eq!(what_of("%^FB"), What::FirstByte);
-        assert_eq!(what_of("%{n}^ti"), What::Trailer);
-        assert_eq!(what_of("%{n}^to"), What::Trailer);
+        assert_eq!(what_of("%^FB"), LogValue::FirstByte);
+        assert_eq!(what_of("%{n}^ti"), LogValue::Trailer);
+        assert_eq!(what_of("%{n}^to"), LogValue::Trailer);
     }
 
     #[test]
     fn arguments_choose_variants() {
         for (format, expected) in [
-            ("%{c}a", What::PeerAddress),
-            ("%{c}h", What::PeerHost),
-            ("%{c}L", What::ConnectionLogId),
-            ("%{remote}p", What::ClientPort),
-            ("%{LOCAL}p", What::LocalPort),
-            ("%{canonical}p", What::CanonicalPort),
-            ("%{bogus}p", What::Text("bogus".into())),
-            ("%{tid}P", What::Tid),
-            ("%{hextid}P", What::TidHexadecimal),
-            ("%{pid}P", What::Pid),
-            ("%{ms}T", What::Duration(Unit::Milliseconds)),
-            ("%{us}T", What::Duration(Unit::Microseconds)),
-            ("%{s}T", What::Duration(Unit::Seconds)),
-            ("%{h}T", What::Text("h".into())),
-            ("%{content-type}o", What::ResponseContentType),
-            ("%{set-cookie}o", What::ResponseSetCookie),
-            ("%{version}c", What::Tls("SSL_PROTOCOL".into())),
-            ("%{User-Agent}i", What::RequestField("User-Agent".into())),
-            ("%{begin:usec_frac}t", What::Time(Moment::Begin, TimeStyle::MicrosecondFraction)),
-            ("%{end:sec}t", What::Time(Moment::End, TimeStyle::Seconds)),
-            ("%{end}t", What::Time(Moment::End, TimeStyle::Clf)),
-            ("%{msec}t", What::Time(Moment::Begin, TimeStyle::Milliseconds)),
+            ("%{c}a", LogValue::PeerAddress),
+            ("%{c}h", LogValue::PeerHost),
+            ("%{c}L", LogValue::ConnectionLogId),
+            ("%{remote}p", LogValue::ClientPort),
+            ("%{LOCAL}p", LogValue::LocalPort),
+            ("%{canonical}p", LogValue::CanonicalPort),
+            ("%{bogus}p", LogValue::Text("bogus".into())),
+            ("%{tid}P", LogValue::Tid),
+            ("%{hextid}P", LogValue::TidHexadecimal),
+            ("%{pid}P", LogValue::Pid),
+            ("%{ms}T", LogValue::Duration(DurationUnit::Milliseconds)),
+            ("%{us}T", LogValue::Duration(DurationUnit::Microseconds)),
+            ("%{s}T", LogValue::Duration(DurationUnit::Seconds)),
+            ("%{h}T", LogValue::Text("h".into())),
+            ("%{content-type}o", LogValue::ResponseContentType),
+            ("%{set-cookie}o", LogValue::ResponseSetCookie),
+            ("%{version}c", LogValue::Tls("SSL_PROTOCOL".into())),
+            ("%{User-Agent}i", LogValue::RequestField("User-Agent".into())),
+            (
+                "%{begin:usec_frac}t",
+                LogValue::Time(RequestEnd::Begin, TimeStyle::MicrosecondFraction),
+            ),
+            ("%{end:sec}t", LogValue::Time(RequestEnd::End, TimeStyle::Seconds)),
+            ("%{end}t", LogValue::Time(RequestEnd::End, TimeStyle::Clf)),
+            ("%{msec}t", LogValue::Time(RequestEnd::Begin, TimeStyle::Milliseconds)),
         ] {
             assert_eq!(what_of(format), expected, "{format}");
         }
@@ -430,10 +433,10 @@ mod tests {
     #[test]
     fn the_original_request_is_the_default_of_seven_directives() {
         for name in "aAbBCDefhHiIklLmnoOpPqrRsStTuUvVxX".chars() {
-            let Item::Directive { original, .. } = only(&format!("%{name}")) else { panic!() };
+            let LogItem::Directive { original, .. } = only(&format!("%{name}")) else { panic!() };
             assert_eq!(original, "sUTDrRL".contains(name), "%{name}");
             for (format, expected) in [(format!("%<{name}"), true), (format!("%>{name}"), false)] {
-                let Item::Directive { original, .. } = only(&format) else { panic!() };
+                let LogItem::Directive { original, .. } = only(&format) else { panic!() };
                 assert_eq!(original, expected, "{format}");
             }
         }
@@ -441,13 +444,14 @@ mod tests {
 
     #[test]
     fn conditions_list_statuses() {
-        let Item::Directive { condition: Some(condition), .. } = only("%400,501{User-agent}i")
+        let LogItem::Directive { condition: Some(condition), .. } = only("%400,501{User-agent}i")
         else {
             panic!()
         };
-        assert_eq!(*condition, Condition { negated: false, statuses: vec![400, 501] });
+        assert_eq!(*condition, StatusCondition { negated: false, statuses: vec![400, 501] });
         assert!(condition.holds(501) && !condition.holds(200));
-        let Item::Directive { condition: Some(condition), .. } = only("%!200,304{Referer}i") else {
+        let LogItem::Directive { condition: Some(condition), .. } = only("%!200,304{Referer}i")
+        else {
             panic!()
         };
         assert!(condition.holds(404) && !condition.holds(304));

@@ -1,11 +1,11 @@
 //! What the connection engine knows about a request when it has been answered: the values that
 //! a log line is made of. References and numbers only, so that filling a record is free.
 
-use scoreboard::Times;
+use scoreboard::RequestTimes;
 use std::net::SocketAddr;
 
 /// Values by name: fields of a message, notes of a request, environment variables.
-pub trait Fields {
+pub trait NamedValues {
     /// The first value called `name`; names compare without regard to case.
     fn field(&self, name: &str) -> Option<&[u8]>;
 
@@ -31,7 +31,7 @@ pub enum ConnectionEnd {
 
 /// The values that differ between the requests of a chain of internal redirects.
 #[derive(Clone, Copy)]
-pub struct Part<'a> {
+pub struct ChainPart<'a> {
     /// `%m`; `None` when the request line could not be read.
     pub method: Option<&'a [u8]>,
     /// `%U`: the URL path, decoded, without the query.
@@ -50,7 +50,7 @@ pub struct Part<'a> {
 
 /// One answered request.
 #[derive(Clone, Copy)]
-pub struct Record<'a> {
+pub struct AccessRecord<'a> {
     /// `%a`: the client, as mod_remoteip sees it.
     pub client: SocketAddr,
     /// `%{c}a`: the other end of the connection.
@@ -70,15 +70,15 @@ pub struct Record<'a> {
     /// `%^FB`: from then to the first byte of the response, where that is measured.
     pub first_byte_us: Option<i64>,
     /// `%{...}^TU`: where the time went, if it was measured.
-    pub times: Option<Times>,
+    pub times: Option<RequestTimes>,
     /// `%r`: the request line as received; `None` when none arrived.
     pub request_line: Option<&'a [u8]>,
     /// `%H`, such as `HTTP/1.1`.
     pub protocol: Option<&'a [u8]>,
     /// The request that was finally answered.
-    pub last: Part<'a>,
+    pub last: ChainPart<'a>,
     /// The request as it came, if internal redirects changed it.
-    pub first: Option<&'a Part<'a>>,
+    pub first: Option<&'a ChainPart<'a>>,
     /// `%B`: bytes of the response without its header section.
     pub body_bytes: u64,
     /// `%I`: bytes received, framing included.
@@ -86,15 +86,15 @@ pub struct Record<'a> {
     /// `%O`: bytes sent, framing included.
     pub bytes_sent: u64,
     /// `%{Name}i`.
-    pub request_fields: &'a dyn Fields,
+    pub request_fields: &'a dyn NamedValues,
     /// `%{Name}o`.
-    pub response_fields: &'a dyn Fields,
+    pub response_fields: &'a dyn NamedValues,
     /// `%{Name}n`.
-    pub notes: &'a dyn Fields,
+    pub notes: &'a dyn NamedValues,
     /// `%{NAME}e`.
-    pub environment: &'a dyn Fields,
+    pub environment: &'a dyn NamedValues,
     /// `%{NAME}x`: TLS variables; `None` without TLS.
-    pub tls: Option<&'a dyn Fields>,
+    pub tls: Option<&'a dyn NamedValues>,
     /// `%k`: requests that this connection had carried before.
     pub keepalives: u32,
     /// `%X`.
@@ -115,9 +115,9 @@ pub struct Record<'a> {
     pub tid: u64,
 }
 
-impl<'a> Record<'a> {
+impl<'a> AccessRecord<'a> {
     /// The request as it came.
-    pub(crate) fn original(&self) -> &Part<'a> {
+    pub(crate) fn original(&self) -> &ChainPart<'a> {
         self.first.unwrap_or(&self.last)
     }
 }

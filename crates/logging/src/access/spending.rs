@@ -1,7 +1,7 @@
 //! `%{NAME}^TU`: what the time of a request was used for, in microseconds. httpd has nothing like
 //! it; its own names with a `^` are `^FB`, `^ti` and `^to`.
 
-use scoreboard::{Cause, Times};
+use scoreboard::{RequestTimes, WaitCause};
 
 /// What is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Spending {
     /// `wait`: all that is neither of these.
     Wait,
     /// `slot`, `client_read`, `disk`...: a wait for one cause.
-    Cause(Cause),
+    Cause(WaitCause),
     /// `other`: a wait whose cause is not known.
     Other,
 }
@@ -33,16 +33,16 @@ impl Spending {
     /// Look a name up.
     pub(super) fn parse(name: &str) -> Result<Self, String> {
         let named = NAMES.iter().find(|row| row.0 == name).map(|row| row.1);
-        let cause = || Cause::all().find(|cause| cause.name() == name).map(Self::Cause);
+        let cause = || WaitCause::all().find(|cause| cause.name() == name).map(Self::Cause);
         named.or_else(cause).ok_or_else(|| {
-            let names = NAMES.iter().map(|row| row.0).chain(Cause::all().map(Cause::name));
+            let names = NAMES.iter().map(|row| row.0).chain(WaitCause::all().map(WaitCause::name));
             let names: Vec<&str> = names.collect();
             format!("Unknown time '{name}' in %{{{name}}}^TU: it is one of {}", names.join(", "))
         })
     }
 
     /// Nanoseconds.
-    pub(super) fn of(self, times: &Times) -> u64 {
+    pub(super) fn of(self, times: &RequestTimes) -> u64 {
         match self {
             Self::Wall => times.wall_ns,
             Self::Cpu => times.cpu_ns,
@@ -62,9 +62,10 @@ mod tests {
 
     #[test]
     fn every_name_shows_its_own_time() {
-        let mut times = Times { wall_ns: 100, cpu_ns: 20, run_queue_ns: 10, ..Times::default() };
-        times.waits_ns[Cause::Disk as usize] = 40;
-        times.waits_ns[Cause::Slot as usize] = 5;
+        let mut times =
+            RequestTimes { wall_ns: 100, cpu_ns: 20, run_queue_ns: 10, ..RequestTimes::default() };
+        times.waits_ns[WaitCause::Disk as usize] = 40;
+        times.waits_ns[WaitCause::Slot as usize] = 5;
         for (name, ns) in [
             ("wall", 100),
             ("cpu", 20),

@@ -1,12 +1,15 @@
 //! A test per directive: format, record, line.
 
-use super::{COMBINED, ConnectionEnd, Fields, Format, Part, Record, TimeCache, builtin_nickname};
-use crate::time::{LocalTime, ZoneName};
-use scoreboard::Times;
+use super::{
+    AccessRecord, COMBINED, ChainPart, ConnectionEnd, Format, NamedValues, TimeCache,
+    builtin_nickname,
+};
+use crate::time::{CalendarSecond, ZoneName};
+use scoreboard::RequestTimes;
 
 struct Table(&'static [(&'static str, &'static [u8])]);
 
-impl Fields for Table {
+impl NamedValues for Table {
     fn field(&self, name: &str) -> Option<&[u8]> {
         let found = self.0.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
         found.map(|&(_, value)| value)
@@ -36,12 +39,12 @@ const ENVIRONMENT: Table = Table(&[("E", b"val\"ue")]);
 const NOTES: Table = Table(&[("N", b"note\n")]);
 const TLS: Table = Table(&[("SSL_PROTOCOL", b"TLSv1.3")]);
 
-fn new_york(second: i64) -> LocalTime {
-    LocalTime::at_offset(second, -4 * 3600, ZoneName::new(b"EDT"))
+fn new_york(second: i64) -> CalendarSecond {
+    CalendarSecond::at_offset(second, -4 * 3600, ZoneName::new(b"EDT"))
 }
 
-fn part() -> Part<'static> {
-    Part {
+fn part() -> ChainPart<'static> {
+    ChainPart {
         method: Some(b"GET"),
         path: Some(b"/t/a.txt"),
         query: Some(b"q=1&%22"),
@@ -52,8 +55,8 @@ fn part() -> Part<'static> {
     }
 }
 
-fn record() -> Record<'static> {
-    Record {
+fn record() -> AccessRecord<'static> {
+    AccessRecord {
         client: "192.0.2.7:40000".parse().unwrap(),
         peer: "10.0.0.1:41000".parse().unwrap(),
         local: "[2001:db8::1]:443".parse().unwrap(),
@@ -63,7 +66,11 @@ fn record() -> Record<'static> {
         start_us: 1_316_387_908_012_345,
         duration_us: 2_500_678,
         first_byte_us: Some(777),
-        times: Some(Times { wall_ns: 9_000_000, cpu_ns: 1_234_567, ..Times::default() }),
+        times: Some(RequestTimes {
+            wall_ns: 9_000_000,
+            cpu_ns: 1_234_567,
+            ..RequestTimes::default()
+        }),
         request_line: Some(b"GET /t/a.txt?q=1&%22 HTTP/1.1"),
         protocol: Some(b"HTTP/1.1"),
         last: part(),
@@ -88,14 +95,14 @@ fn record() -> Record<'static> {
     }
 }
 
-fn line(format: &str, record: &Record<'_>) -> String {
+fn line(format: &str, record: &AccessRecord<'_>) -> String {
     let mut out = Vec::new();
     Format::parse(format).unwrap().write(record, &mut TimeCache::new(new_york), &mut out);
     String::from_utf8(out).unwrap()
 }
 
 #[track_caller]
-fn check(record: &Record<'_>, expected: &[(&str, &str)]) {
+fn check(record: &AccessRecord<'_>, expected: &[(&str, &str)]) {
     for (format, text) in expected {
         assert_eq!(line(format, record), *text, "{format}");
     }
@@ -104,7 +111,7 @@ fn check(record: &Record<'_>, expected: &[(&str, &str)]) {
 #[test]
 fn the_combined_format() {
     const AGENTS: Table = Table(&[("User-Agent", b"a\"b"), ("Referer", b"http://x/")]);
-    let record = Record { request_fields: &AGENTS, ..record() };
+    let record = AccessRecord { request_fields: &AGENTS, ..record() };
     assert_eq!(
         line(COMBINED, &record),
         "192.0.2.7 - - [18/Sep/2011:19:18:28 -0400] \"GET /t/a.txt?q=1&%22 HTTP/1.1\" \
@@ -124,9 +131,9 @@ fn addresses_and_ports() {
             ("%l", "-"),
         ],
     );
-    let named = Record { host: Some(b"c.example"), logname: Some(b"joe"), ..record() };
+    let named = AccessRecord { host: Some(b"c.example"), logname: Some(b"joe"), ..record() };
     check(&named, &[("%h %a %l", "c.example 192.0.2.7 joe")]);
-    let mapped = Record { client: "[::ffff:192.0.2.9]:1".parse().unwrap(), ..record() };
+    let mapped = AccessRecord { client: "[::ffff:192.0.2.9]:1".parse().unwrap(), ..record() };
     check(&mapped, &[("%h %a", "192.0.2.9 192.0.2.9")]);
 }
 
@@ -144,13 +151,13 @@ fn the_request() {
             ("%{Host}i|%{nope}i|%{dup}i", "127.0.0.1:18411|-|a, b\\\"\\\\x"),
         ],
     );
-    let path = Part { path: Some(b"/\x01\"\xff"), query: Some(b"\n"), ..part() };
-    check(&Record { last: path, ..record() }, &[("%U%q", "/\\x01\\\"\\xff?\\n")]);
+    let path = ChainPart { path: Some(b"/\x01\"\xff"), query: Some(b"\n"), ..part() };
+    check(&AccessRecord { last: path, ..record() }, &[("%U%q", "/\\x01\\\"\\xff?\\n")]);
 }
 
 #[test]
 fn nothing_is_a_hyphen() {
-    let nothing = Part {
+    let nothing = ChainPart {
         method: None,
         path: None,
         query: None,
@@ -159,7 +166,7 @@ fn nothing_is_a_hyphen() {
         filename: None,
         user: None,
     };
-    let record = Record {
+    let record = AccessRecord {
         last: nothing,
         request_line: None,
         protocol: None,
@@ -181,9 +188,9 @@ fn nothing_is_a_hyphen() {
 
 #[test]
 fn users() {
-    let user = |user| Part { user: Some(user), ..part() };
-    check(&Record { last: user(b"joe \"x\""), ..record() }, &[("%u", "joe \\\"x\\\"")]);
-    check(&Record { last: user(b""), ..record() }, &[("%u", "\"\"")]);
+    let user = |user| ChainPart { user: Some(user), ..part() };
+    check(&AccessRecord { last: user(b"joe \"x\""), ..record() }, &[("%u", "joe \\\"x\\\"")]);
+    check(&AccessRecord { last: user(b""), ..record() }, &[("%u", "\"\"")]);
 }
 
 #[test]
@@ -208,7 +215,7 @@ fn cookies_notes_environment_tls() {
             ("%{N}n %{E}e", "note\\n val\\\"ue"),
         ],
     );
-    let tls = Record { tls: Some(&TLS), ..record() };
+    let tls = AccessRecord { tls: Some(&TLS), ..record() };
     check(&tls, &[("%{SSL_PROTOCOL}x %{version}c %{cipher}c", "TLSv1.3 TLSv1.3 -")]);
 }
 
@@ -226,7 +233,7 @@ fn the_connection() {
         (ConnectionEnd::KeepAlive, "+"),
         (ConnectionEnd::Close, "-"),
     ] {
-        check(&Record { connection_end: end, ..record() }, &[("%X", text)]);
+        check(&AccessRecord { connection_end: end, ..record() }, &[("%X", text)]);
     }
 }
 
@@ -252,8 +259,8 @@ fn times() {
 
 #[test]
 fn conditions_look_at_the_final_status() {
-    let moved = Part { status: 404, ..part() };
-    let record = Record { last: moved, first: Some(&part()), ..record() };
+    let moved = ChainPart { status: 404, ..part() };
+    let record = AccessRecord { last: moved, first: Some(&part()), ..record() };
     check(
         &record,
         &[
@@ -266,7 +273,7 @@ fn conditions_look_at_the_final_status() {
 
 #[test]
 fn redirects_keep_the_original_beside_the_final_request() {
-    let error_document = Part {
+    let error_document = ChainPart {
         path: Some(b"/error.html"),
         query: None,
         status: 200,
@@ -274,8 +281,8 @@ fn redirects_keep_the_original_beside_the_final_request() {
         user: Some(b"joe"),
         ..part()
     };
-    let original = Part { status: 404, ..part() };
-    let record = Record { last: error_document, first: Some(&original), ..record() };
+    let original = ChainPart { status: 404, ..part() };
+    let record = AccessRecord { last: error_document, first: Some(&original), ..record() };
     check(
         &record,
         &[
@@ -300,7 +307,7 @@ fn passwords_do_not_reach_the_log() {
         ("@", "@"),
         ("a @://:@", "a @://:@"),
     ] {
-        let record = Record { request_line: Some(request.as_bytes()), ..record() };
+        let record = AccessRecord { request_line: Some(request.as_bytes()), ..record() };
         assert_eq!(line("%r", &record), expected);
     }
 }
@@ -308,15 +315,19 @@ fn passwords_do_not_reach_the_log() {
 #[test]
 fn a_line_has_no_control_bytes_whatever_the_client_sends() {
     let hostile: Vec<u8> = (0..=255).collect();
-    let part = Part {
+    let part = ChainPart {
         method: Some(&hostile),
         path: Some(&hostile),
         query: Some(&hostile),
         user: Some(&hostile),
         ..part()
     };
-    let record =
-        Record { last: part, request_line: Some(&hostile), protocol: Some(&hostile), ..record() };
+    let record = AccessRecord {
+        last: part,
+        request_line: Some(&hostile),
+        protocol: Some(&hostile),
+        ..record()
+    };
     let text = line("%m%U%q%u%r%H", &record);
     assert!(text.bytes().all(|byte| (0x20..0x7f).contains(&byte)));
 }

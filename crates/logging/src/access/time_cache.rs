@@ -1,7 +1,7 @@
 //! The time of day as a log line shows it, formatted once a second.
 
 use crate::number::{padded, signed};
-use crate::time::{LocalTime, LocalTimeFn};
+use crate::time::{CalendarSecond, LocalTimeFn};
 
 /// Seconds that were formatted lately. One belongs to each thread that writes log lines.
 ///
@@ -10,11 +10,11 @@ use crate::time::{LocalTime, LocalTimeFn};
 #[derive(Clone, Debug)]
 pub struct TimeCache {
     local_time: LocalTimeFn,
-    slots: [Slot; 4],
+    slots: [CachedTime; 4],
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct CachedTime {
     second: i64,
     text: [u8; 32],
     len: usize,
@@ -23,11 +23,11 @@ struct Slot {
 impl TimeCache {
     /// An empty cache over the local time zone.
     pub fn new(local_time: LocalTimeFn) -> Self {
-        Self { local_time, slots: [Slot { second: i64::MIN, text: [0; 32], len: 0 }; 4] }
+        Self { local_time, slots: [CachedTime { second: i64::MIN, text: [0; 32], len: 0 }; 4] }
     }
 
     /// Breaks `second` down in the local time zone.
-    pub(crate) fn local_time(&self, second: i64) -> LocalTime {
+    pub(crate) fn local_time(&self, second: i64) -> CalendarSecond {
         (self.local_time)(second)
     }
 
@@ -45,7 +45,7 @@ impl TimeCache {
     }
 }
 
-fn write_clf(time: &LocalTime, out: &mut Vec<u8>) {
+fn write_clf(time: &CalendarSecond, out: &mut Vec<u8>) {
     out.push(b'[');
     padded(u64::from(time.day), 2, b'0', out);
     out.push(b'/');
@@ -67,11 +67,11 @@ mod tests {
 
     #[test]
     fn the_cache_changes_no_text() {
-        let mut cache = TimeCache::new(LocalTime::utc);
+        let mut cache = TimeCache::new(CalendarSecond::utc);
         for step in [0, 1, 4, 0, 4, 1, 9, 0, -1] {
             let second = 1_316_387_908 + step;
             let mut fresh = Vec::new();
-            write_clf(&LocalTime::utc(second), &mut fresh);
+            write_clf(&CalendarSecond::utc(second), &mut fresh);
             assert_eq!(cache.clf(second), fresh);
         }
     }
@@ -80,8 +80,8 @@ mod tests {
     fn years_of_any_length_fit() {
         for second in [i64::from(i32::MIN) * 100_000, 0, 250_000_000_000_000] {
             let mut fresh = Vec::new();
-            write_clf(&LocalTime::utc(second), &mut fresh);
-            assert_eq!(TimeCache::new(LocalTime::utc).clf(second), fresh);
+            write_clf(&CalendarSecond::utc(second), &mut fresh);
+            assert_eq!(TimeCache::new(CalendarSecond::utc).clf(second), fresh);
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The directives of alias.
 
 use super::rule::{
-    Alias, LocationAlias, LocationRedirect, Pattern, Redirect, Target, To, is_redirection,
+    AliasRule, AliasTarget, LocationAlias, LocationRedirect, RedirectRule, To, UrlPattern,
+    is_redirection,
 };
 use super::{HOST_SETTINGS, SETTINGS};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
-use pattern::Template;
-use server::expression::Text;
+use pattern::Replacement;
+use server::expression::ExpressionText;
 use server::module::{Hooks, Module};
 use server::phase::Hook;
 use server::site::builder::Builder;
@@ -77,13 +78,13 @@ fn add_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
         _ => (normal.as_path(), Vec::new()),
     };
     let root = known.unwrap_or_else(|| builder.root(folder));
-    let to = Target::Open { root, name };
-    let from = Pattern::Prefix(from.clone());
-    push(builder, Alias { from, to, real, is_script });
+    let to = AliasTarget::Open { root, name };
+    let from = UrlPattern::Prefix(from.clone());
+    push(builder, AliasRule { from, to, real, is_script });
     Ok(())
 }
 
-fn push(builder: &mut Builder, alias: Alias) {
+fn push(builder: &mut Builder, alias: AliasRule) {
     HOST_SETTINGS.change(&mut builder.host().modules).aliases.push(Arc::new(alias));
 }
 
@@ -110,7 +111,7 @@ fn warn_of_overlap(builder: &mut Builder, call: &Call<'_>, from: &str) {
     let known = &HOST_SETTINGS.change(&mut builder.host().modules).aliases;
     let Some(earlier) = known.iter().find(|alias| alias.from.hides(from)) else { return };
     let script = if earlier.is_script { "Script" } else { "" };
-    let kind = if matches!(earlier.from, Pattern::Regex(_)) { "Match" } else { "" };
+    let kind = if matches!(earlier.from, UrlPattern::Regex(_)) { "Match" } else { "" };
     let position = call.position();
     let text = format!(
         "The {} directive in {} at line {} will probably never match because it overlaps an \
@@ -137,10 +138,15 @@ fn location_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Do
     Ok(())
 }
 
-fn expression(builder: &Builder, call: &Call<'_>, nth: usize, what: &str) -> Result<Text, Error> {
+fn expression(
+    builder: &Builder,
+    call: &Call<'_>,
+    nth: usize,
+    what: &str,
+) -> Result<ExpressionText, Error> {
     let mode = builder.mode();
     let text = call.arg(nth);
-    Text::parse(text, mode).map_err(|error| {
+    ExpressionText::parse(text, mode).map_err(|error| {
         Error::argument(nth, format!("Cannot parse {what} expression '{text}': {error}"))
     })
 }
@@ -156,11 +162,11 @@ fn script_alias_match(builder: &mut Builder, call: &Call<'_>) -> Done {
 fn add_alias_match(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
     builder.server.may_run_programs |= is_script;
     check_context(builder, call)?;
-    let from = Pattern::Regex(compile(builder, call, 0)?);
+    let from = UrlPattern::Regex(compile(builder, call, 0)?);
     let real = call.arg(1).to_owned();
-    let template = Template::parse(&real);
-    let to = Target::Template { template, server_root: server_root(builder) };
-    push(builder, Alias { from, to, real, is_script });
+    let template = Replacement::parse(&real);
+    let to = AliasTarget::Template { template, server_root: server_root(builder) };
+    push(builder, AliasRule { from, to, real, is_script });
     Ok(())
 }
 
@@ -236,10 +242,10 @@ fn add_redirect(builder: &mut Builder, call: &Call<'_>, default: u16, is_regex: 
     let url = call.args.get(from + 1);
     let to = check_url(call, url.map(String::as_str), status, is_regex)?;
     let from = match is_regex {
-        true => Pattern::Regex(compile(builder, call, from)?),
-        false => Pattern::Prefix(call.arg(from).to_owned()),
+        true => UrlPattern::Regex(compile(builder, call, from)?),
+        false => UrlPattern::Prefix(call.arg(from).to_owned()),
     };
-    let redirect = Arc::new(Redirect { from, to, status });
+    let redirect = Arc::new(RedirectRule { from, to, status });
     match builder.is_in_section() {
         true => SETTINGS.change(builder.settings()).redirects.push(redirect),
         false => HOST_SETTINGS.change(&mut builder.host().modules).redirects.push(redirect),
@@ -254,7 +260,7 @@ fn check_url(call: &Call<'_>, url: Option<&str>, status: u16, is_regex: bool) ->
         (true, None) => Err("URL to redirect to is missing".into()),
         (false, Some(_)) => Err(Error::argument(nth, "Redirect URL not valid for this status")),
         (false, None) => Ok(To::Nowhere),
-        (true, Some(url)) if is_regex => Ok(To::Template(Template::parse(url))),
+        (true, Some(url)) if is_regex => Ok(To::Template(Replacement::parse(url))),
         (true, Some(url)) if url.starts_with('/') || is_absolute_url(url) => {
             Ok(To::Url(url.to_owned()))
         }

@@ -7,7 +7,7 @@ mod directives;
 mod rule;
 
 use message::Status;
-use rule::{Alias, LocationAlias, LocationRedirect, Redirect};
+use rule::{AliasRule, LocationAlias, LocationRedirect, RedirectRule};
 use server::failure::Failure;
 use server::mapping::{ContextInfo, Place};
 use server::phase::Stop;
@@ -25,8 +25,8 @@ pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 /// What a host says outside of all sections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
-    aliases: Vec<Arc<Alias>>,
-    redirects: Vec<Arc<Redirect>>,
+    aliases: Vec<Arc<AliasRule>>,
+    redirects: Vec<Arc<RedirectRule>>,
 }
 
 impl Merge for HostSettings {
@@ -45,7 +45,7 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    redirects: Vec<Arc<Redirect>>,
+    redirects: Vec<Arc<RedirectRule>>,
     alias: Option<Arc<LocationAlias>>,
     redirect: Option<Arc<LocationRedirect>>,
     /// `RedirectRelative`
@@ -92,7 +92,11 @@ pub(crate) fn fixup(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 }
 
 /// Redirect the client, if a line says so.
-fn redirect(request: &mut RequestContext<'_>, list: &[Arc<Redirect>], id: u32) -> Result<(), Stop> {
+fn redirect(
+    request: &mut RequestContext<'_>,
+    list: &[Arc<RedirectRule>],
+    id: u32,
+) -> Result<(), Stop> {
     let settings = request.settings.clone();
     let (status, target) = match &SETTINGS.of(&settings).redirect {
         Some(redirect) => (redirect.status, redirect.target(request)?),

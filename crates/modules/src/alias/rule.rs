@@ -3,8 +3,8 @@
 use super::set_context;
 use message::Status;
 use message::path::encode;
-use pattern::{Captures, Regex, Template};
-use server::expression::Text;
+use pattern::{Captures, Regex, Replacement};
+use server::expression::ExpressionText;
 use server::failure::Failure;
 use server::handler;
 use server::mapping::Place;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// What a URL path is compared with.
 #[derive(Debug)]
-pub(super) enum Pattern {
+pub(super) enum UrlPattern {
     /// A prefix of whole segments.
     Prefix(String),
     Regex(Arc<Regex>),
@@ -24,9 +24,9 @@ pub(super) enum Pattern {
 
 /// `Alias`, `AliasMatch`, `ScriptAlias` and `ScriptAliasMatch` outside of sections.
 #[derive(Debug)]
-pub(super) struct Alias {
-    pub(super) from: Pattern,
-    pub(super) to: Target,
+pub(super) struct AliasRule {
+    pub(super) from: UrlPattern,
+    pub(super) to: AliasTarget,
     /// As it was written, below `ServerRoot`.
     pub(super) real: String,
     pub(super) is_script: bool,
@@ -34,11 +34,11 @@ pub(super) struct Alias {
 
 /// Where an alias leads.
 #[derive(Debug)]
-pub(super) enum Target {
+pub(super) enum AliasTarget {
     /// A folder, or a name in one: the rest of the URL path is appended.
     Open { root: Arc<Root>, name: Vec<u8> },
     /// A text for the groups of a regular expression.
-    Template { template: Template, server_root: Vec<u8> },
+    Template { template: Replacement, server_root: Vec<u8> },
 }
 
 /// `Alias` with one argument in a `<Location>`.
@@ -46,15 +46,15 @@ pub(super) enum Target {
 pub(super) struct LocationAlias {
     /// The argument of the section, for `AliasPreservePath`.
     pub(super) from: String,
-    pub(super) to: Text,
+    pub(super) to: ExpressionText,
     pub(super) server_root: Vec<u8>,
     pub(super) is_script: bool,
 }
 
 /// `Redirect` and its relatives with a path to compare.
 #[derive(Debug)]
-pub(super) struct Redirect {
-    pub(super) from: Pattern,
+pub(super) struct RedirectRule {
+    pub(super) from: UrlPattern,
     pub(super) to: To,
     pub(super) status: u16,
 }
@@ -67,13 +67,13 @@ pub(super) enum To {
     /// The rest of the URL path is appended.
     Url(String),
     /// A text for the groups of a regular expression.
-    Template(Template),
+    Template(Replacement),
 }
 
 /// `Redirect` without a path in a `<Location>`.
 #[derive(Debug)]
 pub(super) struct LocationRedirect {
-    pub(super) to: Option<Text>,
+    pub(super) to: Option<ExpressionText>,
     pub(super) status: u16,
 }
 
@@ -102,7 +102,7 @@ fn without_slashes(path: &[u8]) -> &[u8] {
     &path[end..]
 }
 
-impl Pattern {
+impl UrlPattern {
     /// Whether it covers the path of another line, so that that one is never reached.
     pub(super) fn hides(&self, path: &str) -> bool {
         match self {
@@ -120,7 +120,7 @@ fn captures(request: &RequestContext<'_>, regex: &Regex) -> Result<Option<Captur
 /// The text for a match.
 fn fill(
     request: &RequestContext<'_>,
-    template: &Template,
+    template: &Replacement,
     captures: &Captures,
 ) -> Result<Vec<u8>, Stop> {
     let mut text = Vec::new();
@@ -131,17 +131,17 @@ fn fill(
     Ok(text)
 }
 
-impl Alias {
+impl AliasRule {
     /// The place, if the line covers the path.
     pub(super) fn place(&self, request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
         let place = match (&self.from, &self.to) {
-            (Pattern::Prefix(prefix), Target::Open { root, name }) => {
+            (UrlPattern::Prefix(prefix), AliasTarget::Open { root, name }) => {
                 let Some(length) = covered(&request.path, prefix) else { return Ok(None) };
                 let place = self.below(request, root, name, length)?;
                 set_context(request, prefix, self.real.as_bytes());
                 place
             }
-            (Pattern::Regex(regex), Target::Template { template, server_root }) => {
+            (UrlPattern::Regex(regex), AliasTarget::Template { template, server_root }) => {
                 let Some(captures) = captures(request, regex)? else { return Ok(None) };
                 let path = fill(request, template, &captures)?;
                 place_of(request, &absolute(server_root, &path), parents(self.real.as_bytes()))?
@@ -215,11 +215,11 @@ pub(super) const fn is_redirection(status: u16) -> bool {
     matches!(status, 300..=399)
 }
 
-impl Redirect {
+impl RedirectRule {
     /// Where to go, if the line covers the path; empty for nowhere.
     pub(super) fn target(&self, request: &mut RequestContext<'_>) -> Result<Option<Vec<u8>>, Stop> {
         match &self.from {
-            Pattern::Prefix(prefix) => {
+            UrlPattern::Prefix(prefix) => {
                 let Some(length) = covered(&request.path, prefix) else { return Ok(None) };
                 let To::Url(url) = &self.to else { return Ok(Some(Vec::new())) };
                 let mut target = url.clone().into_bytes();
@@ -227,7 +227,7 @@ impl Redirect {
                 set_context(request, prefix, url.as_bytes());
                 Ok(Some(target))
             }
-            Pattern::Regex(regex) => {
+            UrlPattern::Regex(regex) => {
                 let Some(captures) = captures(request, regex)? else { return Ok(None) };
                 let To::Template(template) = &self.to else { return Ok(Some(Vec::new())) };
                 Ok(Some(escaped(&fill(request, template, &captures)?)))

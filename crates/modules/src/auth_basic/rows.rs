@@ -3,7 +3,7 @@
 use super::{SETTINGS, find};
 use crate::authn_core;
 use config::{Args, Call, Directive, Error, Scope, args};
-use server::expression::Text;
+use server::expression::ExpressionText;
 use server::module::{Hooks, Module};
 use server::phase::Hook;
 use server::site::builder::Builder;
@@ -81,9 +81,9 @@ fn fake(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     }
     let mode = authn_core::mode(builder);
     let password = call.args.get(1).map_or("password", String::as_str);
-    let name = Text::parse(user, mode)
+    let name = ExpressionText::parse(user, mode)
         .map_err(|error| format!("Could not parse fake username expression '{user}': {error}"))?;
-    let password = Text::parse(password, mode).map_err(|error| {
+    let password = ExpressionText::parse(password, mode).map_err(|error| {
         format!("Could not parse fake password expression associated to user '{user}': {error}")
     })?;
     SETTINGS.change(builder.settings()).fake = Some(Some((name, password)));

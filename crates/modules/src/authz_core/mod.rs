@@ -7,13 +7,13 @@ mod rows;
 mod rules;
 
 pub(crate) use methods::Methods;
-pub(crate) use provider::{Alias, Provider, Verdict, words};
+pub(crate) use provider::{AuthzAlias, AuthzProvider, AuthzStatus, words};
 pub(crate) use rows::MODULE;
 
 use crate::{auth_basic, authn_core};
 use logging::level::Level;
 use message::{Method, Status};
-use rules::{Logic, Rule};
+use rules::{AuthzRule, Logic};
 use server::failure::Failure;
 use server::phase::{Decision, Stop};
 use server::request_context::RequestContext;
@@ -30,13 +30,13 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     /// The container around all lines.
-    rule: Option<Arc<Rule>>,
+    rule: Option<Arc<AuthzRule>>,
     /// `AuthMerging`; `Some(None)` is `Off`.
     merging: Option<Option<Logic>>,
     /// `AuthzSendForbiddenOnFailure`
     forbids: Option<bool>,
     /// Containers that are open while lines are read.
-    open: Vec<Rule>,
+    open: Vec<AuthzRule>,
     /// A line was refused: the configuration will not be used.
     is_broken: bool,
 }
@@ -51,7 +51,7 @@ impl Merge for Settings {
         }
         let rule = match (self.merging.flatten(), &outer.rule, &self.rule) {
             (Some(logic), Some(outer), Some(inner)) => {
-                Some(Arc::new(Rule::merged(logic, outer, inner)))
+                Some(Arc::new(AuthzRule::merged(logic, outer, inner)))
             }
             (Some(_), Some(one), None) => Some(one.clone()),
             (_, _, own) => own.clone(),
@@ -80,15 +80,15 @@ fn decide<'l>(request: &'l RequestContext<'_>, after_authn: bool) -> Waiting<'l,
         return NowOrLater::Now(no_rules(request));
     };
     rule.verdict(request, Logic::And).map(move |verdict| match verdict? {
-        Verdict::Granted => Ok(Decision::Accepted),
-        Verdict::DeniedNoUser if !after_authn => Ok(Decision::Declined),
+        AuthzStatus::Granted => Ok(Decision::Accepted),
+        AuthzStatus::DeniedNoUser if !after_authn => Ok(Decision::Declined),
         denied => Err(refuse(request, after_authn, denied)),
     })
 }
 
-fn refuse(request: &RequestContext<'_>, after_authn: bool, denied: Verdict) -> Stop {
+fn refuse(request: &RequestContext<'_>, after_authn: bool, denied: AuthzStatus) -> Stop {
     let uri = String::from_utf8_lossy(&request.path).into_owned();
-    if denied == Verdict::DeniedNoUser {
+    if denied == AuthzStatus::DeniedNoUser {
         let text = format!("authorization failure (no authenticated user): {uri}");
         return unauthorized(request, 1629, text);
     }

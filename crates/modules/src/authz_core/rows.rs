@@ -1,10 +1,10 @@
 //! The directives of authz_core. What they mean for a request is not known here.
 
 use super::provider::ALIASES;
-use super::rules::{Logic, Rule, Test};
-use super::{Alias, Methods, SETTINGS, provider};
+use super::rules::{AuthzRule, AuthzTest, Logic};
+use super::{AuthzAlias, Methods, SETTINGS, provider};
 use crate::{authn_core, authz_groupfile};
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Args, Call, Diagnostic, Directive, Error, Scope, SectionArgs, args};
 use server::module::{Hooks, Module};
 use server::phase::Hook;
@@ -122,7 +122,7 @@ fn require(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 fn add(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let mut words = Words::new(call.raw);
+    let mut words = LineWords::new(call.raw);
     let mut next = || words.next().map(|word| word.text).unwrap_or_default();
     let mut name = next();
     let negate = name.eq_ignore_ascii_case("not");
@@ -133,7 +133,7 @@ fn add(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let provider = provider::parse(builder, &name, text)?;
     let written = [&name, text].join(" ");
     let methods = Methods::limited(builder.limited());
-    let rule = Rule { test: Test::Provider { provider, written }, negate, methods };
+    let rule = AuthzRule { test: AuthzTest::Provider { provider, written }, negate, methods };
     let container = container(builder);
     if negate && container.logic() == Some(Logic::Or) {
         let text = format!(
@@ -148,13 +148,13 @@ fn add(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 /// The innermost container. The outermost is there without being written.
-fn container(builder: &mut Builder) -> &mut Rule {
+fn container(builder: &mut Builder) -> &mut AuthzRule {
     let settings = SETTINGS.change(builder.settings());
     if !settings.open.is_empty() {
         let last = settings.open.len() - 1;
         return &mut settings.open[last];
     }
-    let new = || Arc::new(Rule::group(Logic::Or, false));
+    let new = || Arc::new(AuthzRule::group(Logic::Or, false));
     Arc::make_mut(settings.rule.get_or_insert_with(new))
 }
 
@@ -164,7 +164,7 @@ fn begin_container(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
         "<RequireAny" => (Logic::Or, false),
         _ => (Logic::Or, true),
     };
-    SETTINGS.change(builder.settings()).open.push(Rule::group(logic, negate));
+    SETTINGS.change(builder.settings()).open.push(AuthzRule::group(logic, negate));
     builder.enter_container();
     Ok(())
 }
@@ -190,7 +190,7 @@ fn end_container(builder: &mut Builder, _: &Call<'_>) -> Result<(), Error> {
         // None of them in a container that asks for all: each of them must not (De Morgan, as
         // authz_core_check_section does it for files of the server).
         for rule in inner.rules() {
-            outer.push(Arc::new(Rule { negate: !rule.negate, ..Rule::clone(rule) }));
+            outer.push(Arc::new(AuthzRule { negate: !rule.negate, ..AuthzRule::clone(rule) }));
         }
     } else if !inner.negate && inner.logic() == outer.logic() {
         inner.rules().iter().for_each(|rule| outer.push(rule.clone()));
@@ -239,7 +239,7 @@ fn end_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         error.reworded(text)
     })?;
     let group_file = authz_groupfile::SETTINGS.of(&settings).group_file().cloned();
-    let row = (alias, Arc::new(Alias { provider, group_file }));
+    let row = (alias, Arc::new(AuthzAlias { provider, group_file }));
     ALIASES.change(&mut builder.server.modules).0.push(row);
     Ok(())
 }

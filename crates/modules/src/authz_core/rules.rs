@@ -1,7 +1,7 @@
 //! `Require` lines and their containers, and what they say together (apply_authz_sections of
 //! mod_authz_core.c).
 
-use super::{Methods, Provider, Verdict};
+use super::{AuthzProvider, AuthzStatus, Methods};
 use logging::level::Level;
 use server::request_context::RequestContext;
 use server::waiting::{self, NowOrLater, Waiting};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// A line or a container.
 #[derive(Clone, Debug)]
-pub(crate) struct Rule {
-    pub(super) test: Test,
+pub(crate) struct AuthzRule {
+    pub(super) test: AuthzTest,
     /// `Require not`, or `<RequireNone>`.
     pub(super) negate: bool,
     /// The methods that it is about, of a container those of all that is in it.
@@ -20,15 +20,15 @@ pub(crate) struct Rule {
 
 /// What it asks.
 #[derive(Clone, Debug)]
-pub(super) enum Test {
+pub(super) enum AuthzTest {
     /// A provider; its name and arguments are for the log.
     Provider {
-        provider: Provider,
+        provider: AuthzProvider,
         written: String,
     },
     Group {
         logic: Logic,
-        rules: Vec<Arc<Rule>>,
+        rules: Vec<Arc<AuthzRule>>,
         is_merged: bool,
     },
 }
@@ -40,46 +40,46 @@ pub(super) enum Logic {
     Or,
 }
 
-impl Rule {
+impl AuthzRule {
     /// An empty container.
     pub(super) fn group(logic: Logic, negate: bool) -> Self {
-        let test = Test::Group { logic, rules: Vec::new(), is_merged: false };
+        let test = AuthzTest::Group { logic, rules: Vec::new(), is_merged: false };
         Self { test, negate, methods: Methods::default() }
     }
 
     /// What `AuthMerging` makes of the rules of two sections.
     pub(super) fn merged(logic: Logic, outer: &Arc<Self>, inner: &Arc<Self>) -> Self {
         let rules = vec![outer.clone(), inner.clone()];
-        let test = Test::Group { logic, rules, is_merged: true };
+        let test = AuthzTest::Group { logic, rules, is_merged: true };
         Self { test, negate: false, methods: outer.methods.with(inner.methods) }
     }
 
     pub(super) fn logic(&self) -> Option<Logic> {
         match &self.test {
-            Test::Group { logic, .. } => Some(*logic),
-            Test::Provider { .. } => None,
+            AuthzTest::Group { logic, .. } => Some(*logic),
+            AuthzTest::Provider { .. } => None,
         }
     }
 
     /// The rules of a container.
     pub(super) fn rules(&self) -> &[Arc<Self>] {
         match &self.test {
-            Test::Group { rules, .. } => rules,
-            Test::Provider { .. } => &[],
+            AuthzTest::Group { rules, .. } => rules,
+            AuthzTest::Provider { .. } => &[],
         }
     }
 
     /// Put a rule into a container.
     pub(super) fn push(&mut self, rule: Arc<Self>) {
         self.methods = self.methods.with(rule.methods);
-        if let Test::Group { rules, .. } = &mut self.test {
+        if let AuthzTest::Group { rules, .. } = &mut self.test {
             rules.push(rule);
         }
     }
 
     /// A container of which nothing can be granted (authz_core_check_section); its name.
     pub(super) fn only_negative(&self) -> Option<String> {
-        let Test::Group { rules, .. } = &self.test else { return None };
+        let AuthzTest::Group { rules, .. } = &self.test else { return None };
         if rules.is_empty() {
             return None;
         }
@@ -92,10 +92,10 @@ impl Rule {
     /// How it is written, for messages.
     pub(super) fn name(&self) -> String {
         match &self.test {
-            Test::Provider { written, .. } => {
+            AuthzTest::Provider { written, .. } => {
                 format!("Require {}{written}", if self.negate { "not " } else { "" })
             }
-            Test::Group { logic, is_merged, .. } => {
+            AuthzTest::Group { logic, is_merged, .. } => {
                 let kind = match (logic, self.negate) {
                     (Logic::And, false) => "All",
                     (Logic::And, true) => "NotAll",
@@ -114,12 +114,12 @@ impl Rule {
     pub(super) fn is_open_to_all(&self) -> bool {
         let is_open = |rule: &Arc<Self>| {
             let test = &rule.test;
-            matches!(test, Test::Provider { provider: Provider::All(true), .. })
+            matches!(test, AuthzTest::Provider { provider: AuthzProvider::All(true), .. })
                 && !rule.negate
                 && rule.methods == Methods::ALL
         };
         match &self.test {
-            Test::Group { logic: Logic::Or, rules, .. } => {
+            AuthzTest::Group { logic: Logic::Or, rules, .. } => {
                 !self.negate && rules.iter().any(is_open)
             }
             _ => false,
@@ -132,41 +132,41 @@ impl Rule {
         &'l self,
         request: &'l RequestContext<'_>,
         parent: Logic,
-    ) -> Waiting<'l, Verdict> {
+    ) -> Waiting<'l, AuthzStatus> {
         if !self.methods.has(request.method()) {
             let verdict = match parent {
-                Logic::And => Verdict::Granted,
-                Logic::Or => Verdict::Neutral,
+                Logic::And => AuthzStatus::Granted,
+                Logic::Or => AuthzStatus::Neutral,
             };
             self.tell(request, 1625, verdict, " (directive limited to other methods)");
             return NowOrLater::Now(Ok(verdict));
         }
         let verdict = match &self.test {
-            Test::Provider { provider, .. } => provider.check(request, None),
-            Test::Group { logic, rules, .. } => together(request, *logic, rules),
+            AuthzTest::Provider { provider, .. } => provider.check(request, None),
+            AuthzTest::Group { logic, rules, .. } => together(request, *logic, rules),
         };
         verdict.map(|verdict| {
             // Access is not granted just because it was not rejected.
             let verdict = match (self.negate, verdict?) {
                 (false, verdict) => verdict,
-                (true, Verdict::Granted) => Verdict::Denied,
-                (true, _) => Verdict::Neutral,
+                (true, AuthzStatus::Granted) => AuthzStatus::Denied,
+                (true, _) => AuthzStatus::Neutral,
             };
             self.tell(request, 1626, verdict, "");
             Ok(verdict)
         })
     }
 
-    fn tell(&self, request: &RequestContext<'_>, id: u32, verdict: Verdict, more: &str) {
+    fn tell(&self, request: &RequestContext<'_>, id: u32, verdict: AuthzStatus, more: &str) {
         // Texts of every rule of every request are not put together for nothing.
         if !request.logs("authz_core", Level::Debug) {
             return;
         }
         let verdict = match verdict {
-            Verdict::Granted => "granted",
-            Verdict::Denied => "denied",
-            Verdict::DeniedNoUser => "denied (no authenticated user yet)",
-            Verdict::Neutral => "neutral",
+            AuthzStatus::Granted => "granted",
+            AuthzStatus::Denied => "denied",
+            AuthzStatus::DeniedNoUser => "denied (no authenticated user yet)",
+            AuthzStatus::Neutral => "neutral",
         };
         let text = format!("authorization result of {}: {verdict}{more}", self.name());
         request.log(Level::Debug, "authz_core", Some(id), &text);
@@ -178,19 +178,19 @@ impl Rule {
 fn together<'l>(
     request: &'l RequestContext<'_>,
     logic: Logic,
-    rules: &'l [Arc<Rule>],
-) -> Waiting<'l, Verdict> {
-    waiting::fold(rules.iter(), Verdict::Neutral, move |rule, result| {
+    rules: &'l [Arc<AuthzRule>],
+) -> Waiting<'l, AuthzStatus> {
+    waiting::fold(rules.iter(), AuthzStatus::Neutral, move |rule, result| {
         rule.verdict(request, logic).map(move |verdict| {
             let verdict = verdict?;
             Ok(match (logic, verdict, result) {
-                (_, Verdict::Neutral, _) => ControlFlow::Continue(result),
-                (Logic::And, Verdict::Denied, _) | (Logic::Or, Verdict::Granted, _) => {
+                (_, AuthzStatus::Neutral, _) => ControlFlow::Continue(result),
+                (Logic::And, AuthzStatus::Denied, _) | (Logic::Or, AuthzStatus::Granted, _) => {
                     ControlFlow::Break(verdict)
                 }
-                (_, _, Verdict::Neutral)
-                | (Logic::And, Verdict::DeniedNoUser, _)
-                | (Logic::Or, Verdict::DeniedNoUser, Verdict::Denied) => {
+                (_, _, AuthzStatus::Neutral)
+                | (Logic::And, AuthzStatus::DeniedNoUser, _)
+                | (Logic::Or, AuthzStatus::DeniedNoUser, AuthzStatus::Denied) => {
                     ControlFlow::Continue(verdict)
                 }
                 _ => ControlFlow::Continue(result),

@@ -4,7 +4,7 @@ use logging::time::LocalTimeFn;
 
 /// One entry of the directory. `.` and `..` are not listed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct IndexEntry<'a> {
     /// File name, without a slash.
     pub name: &'a [u8],
     /// Whether it is a directory, or a symbolic link to one.
@@ -37,7 +37,7 @@ pub(crate) enum Insert<'a> {
 
 /// The page around the entries.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Page<'a> {
+pub(crate) struct IndexPage<'a> {
     /// URL path of the directory, decoded, with its final slash.
     pub uri: &'a [u8],
     /// Path of the directory in the file system, with its final slash.

@@ -2,12 +2,12 @@
 //! disk may be slow, and lets the renderer make the page.
 
 use super::insert::{self, Insertable, Inserted};
-use super::{Entry, Flags, Insert, Page, SETTINGS, render, scan_title};
+use super::{IndexEntry, IndexFlags, IndexPage, Insert, SETTINGS, render, scan_title};
 use crate::{mime, trivet};
 use logging::sink::local_time;
 use message::{Method, Status};
-use runtime::file::{self, Errno, Kind};
-use scoreboard::Cause;
+use runtime::file::{self, Errno, FileType};
+use scoreboard::WaitCause;
 use server::Server;
 use server::failure::Failure;
 use server::handler::{self, Handler};
@@ -57,7 +57,7 @@ enum Access {
 async fn access(request: &RequestContext<'_>, folder: &File, name: &[u8]) -> Access {
     let policies = Policies::Uniform(request.settings.core.links());
     let status = resolve::status_of(folder.as_fd(), name, &policies);
-    let is_dir = status.is_ok_and(|status| status.kind == Kind::Directory);
+    let is_dir = status.is_ok_and(|status| status.kind == FileType::Directory);
     let Ok(beside) = walk::beside(request, name).await else { return Access::Denied };
     let walk::Beside { settings, below, url } = &beside;
     if trivet::SETTINGS.of(settings).hides(url) || trivet::SETTINGS.of(settings).hides(below) {
@@ -82,7 +82,7 @@ async fn is_found(request: &RequestContext<'_>, beside: &walk::Beside, is_dir: b
 }
 
 /// What to make a page of, on whichever thread.
-struct Wanted {
+struct WantedListing {
     server: Arc<Server>,
     settings: Arc<Settings>,
     folder: File,
@@ -95,7 +95,7 @@ struct Wanted {
 }
 
 /// What was read.
-struct Contents {
+struct FolderContents {
     entries: Vec<Found>,
     inserts: [Option<Inserted>; 2],
 }
@@ -160,7 +160,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
     };
     let spent = request.spent();
     let read_names = move || file::names(&folder).map(|names| (names, folder));
-    let names = accounting::blocking(spent, Cause::Disk, read_names)
+    let names = accounting::blocking(spent, WaitCause::Disk, read_names)
         .await
         .and_then(|names| names.map_err(std::io::Error::from));
     let (mut names, folder) = names.map_err(unreadable)?;
@@ -171,7 +171,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
     if !directory.ends_with(b"/") {
         directory.push(b'/');
     }
-    let wanted = Wanted {
+    let wanted = WantedListing {
         server: request.context.server(),
         settings: settings.clone(),
         folder,
@@ -182,7 +182,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
         signature: error_document::signature(request, ""),
     };
     let read = move || (read(&wanted, names), wanted);
-    let read = accounting::blocking(spent, Cause::Disk, read).await;
+    let read = accounting::blocking(spent, WaitCause::Disk, read).await;
     let (contents, wanted) = read.map_err(unreadable)?;
     // To sort and to write 50,000 names takes longer than to read them, and 20 MB: no more pages
     // are made at once than there are cores.
@@ -190,7 +190,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
     let mut response = Response::page(options.content_type(), body.map_err(unreadable)?);
     // What they say is not compared with conditions of the request, in httpd neither.
     if let Some(status) = &request.mapping.status
-        && options.flags().has(Flags::TRACK_MODIFIED)
+        && options.flags().has(IndexFlags::TRACK_MODIFIED)
     {
         response.fields = representation::folder_validators(request, status);
     }
@@ -219,12 +219,12 @@ async fn visible(
 
 /// Facts of everything that may be shown. A link is shown as what it leads to. One that may not be
 /// followed is forbidden: without ShowForbidden the listing does not tell what a request would not.
-fn read(wanted: &Wanted, names: Vec<(Vec<u8>, bool)>) -> Contents {
-    let Wanted { settings, folder, .. } = wanted;
-    let titles = SETTINGS.of(settings).flags().has(Flags::SCAN_HTML_TITLES);
+fn read(wanted: &WantedListing, names: Vec<(Vec<u8>, bool)>) -> FolderContents {
+    let WantedListing { settings, folder, .. } = wanted;
+    let titles = SETTINGS.of(settings).flags().has(IndexFlags::SCAN_HTML_TITLES);
     let mut entries = Vec::new();
     let policies = Policies::Uniform(settings.core.links());
-    let shows_forbidden = SETTINGS.of(settings).flags().has(Flags::SHOW_FORBIDDEN);
+    let shows_forbidden = SETTINGS.of(settings).flags().has(IndexFlags::SHOW_FORBIDDEN);
     for (name, mut is_forbidden) in names {
         let mut status = resolve::status_of(folder.as_fd(), &name, &policies);
         if status == Err(Errno::LOOP) && shows_forbidden {
@@ -233,10 +233,10 @@ fn read(wanted: &Wanted, names: Vec<(Vec<u8>, bool)>) -> Contents {
             status = resolve::status_of(folder.as_fd(), &name, &follow);
         }
         let Ok(status) = status else { continue };
-        if status.kind == Kind::Other {
+        if status.kind == FileType::Other {
             continue;
         }
-        let is_dir = status.kind == Kind::Directory;
+        let is_dir = status.kind == FileType::Directory;
         let is_page = name.ends_with(b".html") || name.ends_with(b".htm");
         let start = (titles && is_page && !is_dir && !is_forbidden)
             .then(|| start_of(folder, &name, &policies));
@@ -246,7 +246,7 @@ fn read(wanted: &Wanted, names: Vec<(Vec<u8>, bool)>) -> Contents {
     }
     let [header, readme] = &wanted.inserts;
     let inserts = [header, readme].map(|found| found.as_ref().and_then(Insertable::read));
-    Contents { entries, inserts }
+    FolderContents { entries, inserts }
 }
 
 /// The first bytes of a file in the folder, if it may be read.
@@ -254,11 +254,11 @@ fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>) -> Option<Vec<u
     let (file, status) = resolve::open(folder.as_fd(), name, policies).ok()?;
     let mut start = Vec::new();
     let readable =
-        status.kind == Kind::File && file.take(TITLE_BYTES).read_to_end(&mut start).is_ok();
+        status.kind == FileType::File && file.take(TITLE_BYTES).read_to_end(&mut start).is_ok();
     readable.then_some(start)
 }
 
-fn page(wanted: &Wanted, contents: &Contents) -> Vec<u8> {
+fn page(wanted: &WantedListing, contents: &FolderContents) -> Vec<u8> {
     let options = SETTINGS.of(&wanted.settings);
     let found = &contents.entries;
     // Of all that is known of a name only this is kept: there may be many.
@@ -268,10 +268,10 @@ fn page(wanted: &Wanted, contents: &Contents) -> Vec<u8> {
         (content_type, encoding)
     };
     let kinds: Vec<_> = found.iter().map(kind).collect();
-    let entries: Vec<Entry<'_>> = found
+    let entries: Vec<IndexEntry<'_>> = found
         .iter()
         .zip(&kinds)
-        .map(|(entry, (content_type, encoding))| Entry {
+        .map(|(entry, (content_type, encoding))| IndexEntry {
             name: &entry.name,
             is_dir: entry.is_dir,
             size: entry.size,
@@ -283,7 +283,7 @@ fn page(wanted: &Wanted, contents: &Contents) -> Vec<u8> {
         })
         .collect();
     let [header, readme] = &contents.inserts;
-    let page = Page {
+    let page = IndexPage {
         uri: &wanted.uri,
         directory: &wanted.directory,
         query: wanted.query.as_deref(),

@@ -1,5 +1,5 @@
 //! Directory listings, byte for byte those of mod_autoindex.
-//! [`Options`] holds what the directives said, [`render`] makes the page. Reading the
+//! [`IndexOptions`] holds what the directives said, [`render`] makes the page. Reading the
 //! directory and deciding who may see an entry belong to the caller, and what HeaderName and
 //! ReadmeName lead to to `insert`.
 
@@ -18,7 +18,7 @@ mod tests;
 mod url;
 
 pub(crate) use directives::MODULE;
-pub(crate) use entry::{Entry, Insert, Page, scan_title};
-pub(crate) use options::{Flags, SETTINGS, complete};
+pub(crate) use entry::{IndexEntry, IndexPage, Insert, scan_title};
+pub(crate) use options::{IndexFlags, SETTINGS, complete};
 pub(crate) use parse::By;
 pub(crate) use table::render;

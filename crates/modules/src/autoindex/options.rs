@@ -7,39 +7,39 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 use super::matching::{is_pattern, is_shell_pattern, matches, matches_any_case, matches_shell};
 use super::parse::By;
-use super::sort::{Direction, Key};
+use super::sort::{Direction, SortKey};
 
 /// NameWidth and DescriptionWidth where nothing is set.
 pub(super) const WIDTH_DEFAULT: usize = 23;
 
 /// A set of the keywords of IndexOptions that are on or off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flags(u32);
+pub(crate) struct IndexFlags(u32);
 
 /// The keywords, each with its flag; `parse` walks this table.
-pub(super) const KEYWORDS: &[(&str, Flags)] = &[
-    ("AddAltClass", Flags::ADD_ALT_CLASS),
-    ("FancyIndexing", Flags::FANCY_INDEXING),
-    ("FoldersFirst", Flags::FOLDERS_FIRST),
-    ("HTMLTable", Flags::HTML_TABLE),
-    ("IconsAreLinks", Flags::ICONS_ARE_LINKS),
-    ("IgnoreCase", Flags::IGNORE_CASE),
-    ("IgnoreClient", Flags::IGNORE_CLIENT),
-    ("ScanHTMLTitles", Flags::SCAN_HTML_TITLES),
-    ("ShowForbidden", Flags::SHOW_FORBIDDEN),
-    ("SuppressColumnSorting", Flags::SUPPRESS_COLUMN_SORTING),
-    ("SuppressDescription", Flags::SUPPRESS_DESCRIPTION),
-    ("SuppressHTMLPreamble", Flags::SUPPRESS_HTML_PREAMBLE),
-    ("SuppressIcon", Flags::SUPPRESS_ICON),
-    ("SuppressLastModified", Flags::SUPPRESS_LAST_MODIFIED),
-    ("SuppressRules", Flags::SUPPRESS_RULES),
-    ("SuppressSize", Flags::SUPPRESS_SIZE),
-    ("TrackModified", Flags::TRACK_MODIFIED),
-    ("VersionSort", Flags::VERSION_SORT),
-    ("XHTML", Flags::XHTML),
+pub(super) const KEYWORDS: &[(&str, IndexFlags)] = &[
+    ("AddAltClass", IndexFlags::ADD_ALT_CLASS),
+    ("FancyIndexing", IndexFlags::FANCY_INDEXING),
+    ("FoldersFirst", IndexFlags::FOLDERS_FIRST),
+    ("HTMLTable", IndexFlags::HTML_TABLE),
+    ("IconsAreLinks", IndexFlags::ICONS_ARE_LINKS),
+    ("IgnoreCase", IndexFlags::IGNORE_CASE),
+    ("IgnoreClient", IndexFlags::IGNORE_CLIENT),
+    ("ScanHTMLTitles", IndexFlags::SCAN_HTML_TITLES),
+    ("ShowForbidden", IndexFlags::SHOW_FORBIDDEN),
+    ("SuppressColumnSorting", IndexFlags::SUPPRESS_COLUMN_SORTING),
+    ("SuppressDescription", IndexFlags::SUPPRESS_DESCRIPTION),
+    ("SuppressHTMLPreamble", IndexFlags::SUPPRESS_HTML_PREAMBLE),
+    ("SuppressIcon", IndexFlags::SUPPRESS_ICON),
+    ("SuppressLastModified", IndexFlags::SUPPRESS_LAST_MODIFIED),
+    ("SuppressRules", IndexFlags::SUPPRESS_RULES),
+    ("SuppressSize", IndexFlags::SUPPRESS_SIZE),
+    ("TrackModified", IndexFlags::TRACK_MODIFIED),
+    ("VersionSort", IndexFlags::VERSION_SORT),
+    ("XHTML", IndexFlags::XHTML),
 ];
 
-impl Flags {
+impl IndexFlags {
     pub(crate) const ADD_ALT_CLASS: Self = Self(1);
     pub(crate) const FANCY_INDEXING: Self = Self(1 << 1);
     pub(crate) const FOLDERS_FIRST: Self = Self(1 << 2);
@@ -64,40 +64,40 @@ impl Flags {
     pub(super) const EMPTY: Self = Self(0);
 }
 
-impl Flags {
+impl IndexFlags {
     /// Whether one of `other` is set.
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-impl BitOr for Flags {
+impl BitOr for IndexFlags {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-impl BitOrAssign for Flags {
+impl BitOrAssign for IndexFlags {
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
 }
 
-impl BitAnd for Flags {
+impl BitAnd for IndexFlags {
     type Output = Self;
     fn bitand(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 }
 
-impl BitAndAssign for Flags {
+impl BitAndAssign for IndexFlags {
     fn bitand_assign(&mut self, other: Self) {
         self.0 &= other.0;
     }
 }
 
-impl Not for Flags {
+impl Not for IndexFlags {
     type Output = Self;
     fn not(self) -> Self {
         Self(!self.0)
@@ -122,11 +122,11 @@ impl Width {
 }
 
 /// The key of the per-directory settings.
-pub(crate) static SETTINGS: DirectoryKey<Options> = DirectoryKey::new();
+pub(crate) static SETTINGS: DirectoryKey<IndexOptions> = DirectoryKey::new();
 
 /// What the directives of a section said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct IndexOptions {
     /// DefaultIcon
     pub default_icon: Option<String>,
     /// IndexStyleSheet
@@ -142,9 +142,9 @@ pub(crate) struct Options {
     /// IndexForbiddenReturn404
     pub forbidden_return_404: Option<bool>,
     /// Keywords without `+` or `-`; empty when there were none.
-    pub(super) base: Flags,
-    pub(super) added: Flags,
-    pub(super) removed: Flags,
+    pub(super) base: IndexFlags,
+    pub(super) added: IndexFlags,
+    pub(super) removed: IndexFlags,
     pub(super) icon_width: u32,
     pub(super) icon_height: u32,
     pub(super) name_width: Option<Width>,
@@ -152,15 +152,15 @@ pub(crate) struct Options {
     pub(super) media_type: Option<String>,
     pub(super) charset: Option<String>,
     pub(super) old_dates: bool,
-    pub(super) default_key: Option<Key>,
+    pub(super) default_key: Option<SortKey>,
     pub(super) default_direction: Option<Direction>,
-    pub(super) icons: Vec<Rule>,
-    pub(super) alts: Vec<Rule>,
-    pub(super) ignored: Vec<Rule>,
+    pub(super) icons: Vec<IndexRule>,
+    pub(super) alts: Vec<IndexRule>,
+    pub(super) ignored: Vec<IndexRule>,
     pub(super) descriptions: Vec<Description>,
 }
 
-impl Merge for Options {
+impl Merge for IndexOptions {
     const HOLDS_ALONE: bool = true;
 
     fn over(&self, outer: &Self) -> Self {
@@ -168,7 +168,7 @@ impl Merge for Options {
     }
 }
 
-impl Options {
+impl IndexOptions {
     /// The settings of a section inside another (mod_autoindex.c `merge_autoindex_configs`).
     /// Of rules the first match counts, so those of `inner` come first.
     ///
@@ -205,8 +205,8 @@ impl Options {
     }
 
     /// The keywords in force.
-    pub(crate) fn flags(&self) -> Flags {
-        (self.base | self.added) & !self.removed & !Flags::NONE
+    pub(crate) fn flags(&self) -> IndexFlags {
+        (self.base | self.added) & !self.removed & !IndexFlags::NONE
     }
 
     /// Value of Content-Type for the listing.
@@ -235,18 +235,18 @@ impl Options {
 }
 
 /// The base flags, additions and removals of a merged section.
-fn merge_flags(outer: &Options, inner: &Options) -> (Flags, Flags, Flags) {
-    if inner.base.has(Flags::NONE) {
-        return (Flags::NONE, Flags::EMPTY, Flags::EMPTY);
+fn merge_flags(outer: &IndexOptions, inner: &IndexOptions) -> (IndexFlags, IndexFlags, IndexFlags) {
+    if inner.base.has(IndexFlags::NONE) {
+        return (IndexFlags::NONE, IndexFlags::EMPTY, IndexFlags::EMPTY);
     }
-    if inner.base != Flags::EMPTY {
+    if inner.base != IndexFlags::EMPTY {
         // Keywords without a sign replace all that was inherited, and all that stands beside
         // them with a sign: httpd loses those here, and pages depend on it.
-        return (inner.base, Flags::EMPTY, Flags::EMPTY);
+        return (inner.base, IndexFlags::EMPTY, IndexFlags::EMPTY);
     }
     let added = (outer.added | inner.added) & !inner.removed;
     let removed = outer.removed | inner.removed;
-    (((outer.base & !Flags::NONE) | added) & !removed, added, removed)
+    (((outer.base & !IndexFlags::NONE) | added) & !removed, added, removed)
 }
 
 fn or(inner: &Option<String>, outer: &Option<String>) -> Option<String> {
@@ -255,7 +255,7 @@ fn or(inner: &Option<String>, outer: &Option<String>) -> Option<String> {
 
 /// A line of AddIcon, AddAlt or IndexIgnore.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct IndexRule {
     by: By,
     applies_to: String,
     /// Pattern over paths: the section that the directive stands in, and all below.
@@ -264,7 +264,7 @@ pub(super) struct Rule {
     value: String,
 }
 
-impl Rule {
+impl IndexRule {
     /// A rule of AddIcon and AddAlt. A file name without wildcards is the end of a path.
     pub(super) fn new(by: By, applies_to: &str, section: &str, value: &str) -> Self {
         let is_end = by == By::Path && !is_pattern(applies_to);
@@ -290,13 +290,13 @@ impl Rule {
 
 /// What an icon or alternative text is chosen by.
 #[derive(Clone, Copy)]
-pub(super) struct Subject<'a> {
+pub(super) struct IconSubject<'a> {
     pub(super) path: &'a [u8],
     pub(super) content_type: Option<&'a str>,
     pub(super) encoding: Option<&'a str>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> IconSubject<'a> {
     /// A directory, or one of the names `^^DIRECTORY^^` and `^^BLANKICON^^`.
     pub(super) fn path(path: &'a [u8]) -> Self {
         Self { path, content_type: None, encoding: None }
@@ -305,7 +305,7 @@ impl<'a> Subject<'a> {
 
 /// The value of the first rule that matches (mod_autoindex.c `find_item`). An encoded file is
 /// chosen by its encoding only, others by their type.
-pub(super) fn find<'a>(rules: &'a [Rule], subject: Subject<'_>) -> Option<&'a str> {
+pub(super) fn find<'a>(rules: &'a [IndexRule], subject: IconSubject<'_>) -> Option<&'a str> {
     let is_special = subject.path.first() == Some(&b'^');
     let found = rules.iter().find(|rule| {
         if !is_special && !rule.covers(subject.path) {

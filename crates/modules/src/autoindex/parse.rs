@@ -1,7 +1,9 @@
 //! The directives of mod_autoindex: from arguments to settings, with httpd's error texts.
 
-use super::options::{Description, Flags, KEYWORDS, Options, Rule, WIDTH_DEFAULT, Width};
-use super::sort::{Direction, Key};
+use super::options::{
+    Description, IndexFlags, IndexOptions, IndexRule, KEYWORDS, WIDTH_DEFAULT, Width,
+};
+use super::sort::{Direction, SortKey};
 
 /// Size of the icons that come with httpd, `IconWidth` and `IconHeight` without a number.
 const ICON_WIDTH_DEFAULT: u32 = 20;
@@ -26,7 +28,7 @@ enum Sign {
     Minus,
 }
 
-impl Options {
+impl IndexOptions {
     /// `IndexOptions [+|-]keyword ...`; on error nothing is changed.
     pub(crate) fn index_options(&mut self, arguments: &[&str]) -> Result<(), String> {
         let mut changed = self.clone();
@@ -38,7 +40,7 @@ impl Options {
             };
             changed.index_option(sign, word)?;
         }
-        if changed.base.has(Flags::NONE) && changed.base != Flags::NONE {
+        if changed.base.has(IndexFlags::NONE) && changed.base != IndexFlags::NONE {
             return Err("Cannot combine other IndexOptions keywords with 'None'".to_owned());
         }
         *self = changed;
@@ -50,7 +52,8 @@ impl Options {
             if sign != Sign::None {
                 return Err("Cannot combine '+' or '-' with 'None' keyword".to_owned());
             }
-            (self.base, self.added, self.removed) = (Flags::NONE, Flags::EMPTY, Flags::EMPTY);
+            (self.base, self.added, self.removed) =
+                (IndexFlags::NONE, IndexFlags::EMPTY, IndexFlags::EMPTY);
             return Ok(());
         }
         let keyword = KEYWORDS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name));
@@ -58,14 +61,14 @@ impl Options {
             Some(&(_, flag)) => flag,
             None => {
                 self.valued_option(sign, word)?;
-                Flags::EMPTY
+                IndexFlags::EMPTY
             }
         };
         match sign {
             // A keyword without a sign cancels the signed ones, even one that is no flag.
             Sign::None => {
                 self.base |= flag;
-                (self.added, self.removed) = (Flags::EMPTY, Flags::EMPTY);
+                (self.added, self.removed) = (IndexFlags::EMPTY, IndexFlags::EMPTY);
             }
             Sign::Plus => {
                 self.added |= flag;
@@ -115,10 +118,10 @@ impl Options {
             _ => return Err("First keyword must be 'Ascending' or 'Descending'".to_owned()),
         };
         let key = match key.to_ascii_lowercase().as_str() {
-            "name" => Key::Name,
-            "date" => Key::LastModified,
-            "size" => Key::Size,
-            "description" => Key::Description,
+            "name" => SortKey::Name,
+            "date" => SortKey::LastModified,
+            "size" => SortKey::Size,
+            "description" => SortKey::Description,
             _ => {
                 let text = "Second keyword must be 'Name', 'Date', 'Size', or 'Description'";
                 return Err(text.to_owned());
@@ -131,7 +134,7 @@ impl Options {
     /// `IndexIgnore pattern ...`. Here and below, `section` is the directory of the enclosing
     /// section or `.htaccess` file, empty outside of any.
     pub(crate) fn index_ignore(&mut self, patterns: &[&str], section: &str) -> Result<(), String> {
-        self.ignored.extend(patterns.iter().map(|pattern| Rule::ignoring(pattern, section)));
+        self.ignored.extend(patterns.iter().map(|pattern| IndexRule::ignoring(pattern, section)));
         Ok(())
     }
 
@@ -185,12 +188,12 @@ fn value_and_names<'a>(arguments: &'a [&'a str]) -> Result<(&'a str, &'a [&'a st
     }
 }
 
-fn rule(by: By, name: &str, section: &str, value: &str) -> Rule {
+fn rule(by: By, name: &str, section: &str, value: &str) -> IndexRule {
     match by {
         // The stars would make it a pattern.
-        By::Path if name == "**DIRECTORY**" => Rule::new(by, "^^DIRECTORY^^", section, value),
-        By::Encoding => Rule::new(by, &name.to_ascii_lowercase(), section, value),
-        _ => Rule::new(by, name, section, value),
+        By::Path if name == "**DIRECTORY**" => IndexRule::new(by, "^^DIRECTORY^^", section, value),
+        By::Encoding => IndexRule::new(by, &name.to_ascii_lowercase(), section, value),
+        _ => IndexRule::new(by, name, section, value),
     }
 }
 
@@ -247,8 +250,8 @@ mod tests {
     use super::*;
 
     /// Settings of one section, `keywords` being the arguments of IndexOptions.
-    fn options(keywords: &str) -> Options {
-        let mut options = Options::default();
+    fn options(keywords: &str) -> IndexOptions {
+        let mut options = IndexOptions::default();
         let arguments: Vec<&str> = keywords.split_whitespace().collect();
         options.index_options(&arguments).unwrap();
         options
@@ -287,13 +290,13 @@ mod tests {
             ("-DescriptionWidth=20", "Cannot combine '-' with DescriptionWidth=n"),
             ("DescriptionWidth=11", "DescriptionWidth value must be greater than 12"),
         ] {
-            let mut options = Options::default();
+            let mut options = IndexOptions::default();
             let words: Vec<&str> = ["XHTML"].into_iter().chain(arguments.split(' ')).collect();
             let words = if arguments.starts_with("None") { &words[1..] } else { &words[..] };
             assert_eq!(options.index_options(words).unwrap_err(), expected, "{arguments}");
-            assert_eq!(options, Options::default());
+            assert_eq!(options, IndexOptions::default());
         }
-        let mut options = Options::default();
+        let mut options = IndexOptions::default();
         assert_eq!(
             options.index_order_default("up", "Name").unwrap_err(),
             "First keyword must be 'Ascending' or 'Descending'"
@@ -308,21 +311,22 @@ mod tests {
 
     #[test]
     fn signs_and_inheritance() {
-        let fancy = Flags::FANCY_INDEXING;
-        let merged =
-            |outer: &str, inner: &str| Options::merge(&options(outer), &options(inner)).flags();
+        let fancy = IndexFlags::FANCY_INDEXING;
+        let merged = |outer: &str, inner: &str| {
+            IndexOptions::merge(&options(outer), &options(inner)).flags()
+        };
         for (outer, inner, expected) in [
             ("FancyIndexing", "", fancy),
-            ("FancyIndexing", "+XHTML", fancy | Flags::XHTML),
+            ("FancyIndexing", "+XHTML", fancy | IndexFlags::XHTML),
             ("FancyIndexing XHTML", "-XHTML", fancy),
-            ("FancyIndexing", "XHTML", Flags::XHTML),
-            ("FancyIndexing", "None", Flags::EMPTY),
-            ("None", "+XHTML", Flags::XHTML),
-            ("FancyIndexing +XHTML", "", fancy | Flags::XHTML),
+            ("FancyIndexing", "XHTML", IndexFlags::XHTML),
+            ("FancyIndexing", "None", IndexFlags::EMPTY),
+            ("None", "+XHTML", IndexFlags::XHTML),
+            ("FancyIndexing +XHTML", "", fancy | IndexFlags::XHTML),
             // Signed keywords beside unsigned ones of the innermost section are lost.
             ("HTMLTable", "FancyIndexing +XHTML", fancy),
             ("", "+XHTML FancyIndexing", fancy),
-            ("+XHTML", "-XHTML", Flags::EMPTY),
+            ("+XHTML", "-XHTML", IndexFlags::EMPTY),
         ] {
             assert_eq!(merged(outer, inner), expected, "{outer} / {inner}");
         }
@@ -336,12 +340,12 @@ mod tests {
         outer.readme_name = Some("r".into());
         let mut inner = options("IconHeight=4 NameWidth=*");
         inner.header_name = Some("h".into());
-        let merged = Options::merge(&outer, &inner);
+        let merged = IndexOptions::merge(&outer, &inner);
         assert_eq!((merged.icon_width, merged.icon_height), (3, 4));
         assert_eq!(merged.name_width, Some(Width::Adjusted(23)));
         assert_eq!(merged.description_width, Some(Width::Bytes(20)));
         assert_eq!(merged.content_type(), "t/t;charset=a");
-        assert_eq!(merged.default_key, Some(Key::LastModified));
+        assert_eq!(merged.default_key, Some(SortKey::LastModified));
         assert_eq!(merged.default_direction, Some(Direction::Descending));
         assert_eq!(merged.default_icon.as_deref(), Some("d"));
         assert_eq!(merged.header_name.as_deref(), Some("h"));

@@ -3,16 +3,16 @@
 
 use std::borrow::Cow;
 
-use super::entry::{Entry, Page};
+use super::entry::{IndexEntry, IndexPage};
 use super::matching::matches_client_pattern;
-use super::options::{Flags, Options, Subject, Width, find};
+use super::options::{IconSubject, IndexFlags, IndexOptions, Width, find};
 use super::sort::View;
 
 const DIRECTORY: &[u8] = b"^^DIRECTORY^^";
 
 /// A line of the listing.
 #[derive(Clone, Debug)]
-pub(super) struct Row<'a> {
+pub(super) struct ListingRow<'a> {
     /// Name, a directory's with its slash; the parent's is its URL path.
     pub(super) name: Cow<'a, [u8]>,
     pub(super) is_parent: bool,
@@ -26,7 +26,7 @@ pub(super) struct Row<'a> {
     pub(super) mtime_us: Option<i64>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> ListingRow<'a> {
     /// What is shown of the name.
     pub(super) fn label(&self) -> &[u8] {
         if self.is_parent { b"Parent Directory" } else { &self.name }
@@ -40,27 +40,31 @@ impl<'a> Row<'a> {
 
 /// The rows of a page in their order.
 pub(super) fn rows<'a>(
-    options: &'a Options,
+    options: &'a IndexOptions,
     view: &View,
-    entries: &[Entry<'a>],
-    page: &Page<'a>,
-) -> Vec<Row<'a>> {
+    entries: &[IndexEntry<'a>],
+    page: &IndexPage<'a>,
+) -> Vec<ListingRow<'a>> {
     let parent = parent_row(options, view, page);
     let shown = entries.iter().filter_map(|entry| entry_row(options, view, entry, page));
-    let mut rows: Vec<Row<'a>> = parent.into_iter().chain(shown).collect();
+    let mut rows: Vec<ListingRow<'a>> = parent.into_iter().chain(shown).collect();
     rows.sort_by(|left, right| view.compare(left, right));
     rows
 }
 
 /// The way up, unless this is the root or IndexIgnore says `..`.
-fn parent_row<'a>(options: &'a Options, view: &View, page: &Page<'a>) -> Option<Row<'a>> {
+fn parent_row<'a>(
+    options: &'a IndexOptions,
+    view: &View,
+    page: &IndexPage<'a>,
+) -> Option<ListingRow<'a>> {
     let inside = page.uri.strip_suffix(b"/").unwrap_or(page.uri);
     let name = &inside[..=inside.iter().rposition(|&byte| byte == b'/')?];
     let path = [page.directory, b".."].concat();
     if options.is_ignored(&path) {
         return None;
     }
-    let mut row = Row {
+    let mut row = ListingRow {
         name: Cow::Borrowed(name),
         is_parent: true,
         is_folder_first: false,
@@ -71,9 +75,9 @@ fn parent_row<'a>(options: &'a Options, view: &View, page: &Page<'a>) -> Option<
         mtime_us: None,
     };
     // A table alone does not give it an icon, unlike the entries.
-    if view.flags.has(Flags::FANCY_INDEXING) {
-        let subject = Subject::path(&path);
-        let directory = Subject::path(DIRECTORY);
+    if view.flags.has(IndexFlags::FANCY_INDEXING) {
+        let subject = IconSubject::path(&path);
+        let directory = IconSubject::path(DIRECTORY);
         row.icon = find(&options.icons, subject).or_else(|| find(&options.icons, directory));
         row.alt = find(&options.alts, subject)
             .or_else(|| find(&options.alts, directory))
@@ -85,15 +89,15 @@ fn parent_row<'a>(options: &'a Options, view: &View, page: &Page<'a>) -> Option<
 
 /// The row of an entry, if it is shown.
 fn entry_row<'a>(
-    options: &'a Options,
+    options: &'a IndexOptions,
     view: &View,
-    entry: &Entry<'a>,
-    page: &Page<'a>,
-) -> Option<Row<'a>> {
+    entry: &IndexEntry<'a>,
+    page: &IndexPage<'a>,
+) -> Option<ListingRow<'a>> {
     let is_dot = matches!(entry.name, b"." | b"..");
     let is_filtered =
         view.pattern.as_ref().is_some_and(|pattern| !matches_client_pattern(pattern, entry.name));
-    let is_hidden = entry.is_forbidden && !view.flags.has(Flags::SHOW_FORBIDDEN);
+    let is_hidden = entry.is_forbidden && !view.flags.has(IndexFlags::SHOW_FORBIDDEN);
     let path = [page.directory, entry.name].concat();
     if is_dot || is_filtered || is_hidden || options.is_ignored(&path) {
         return None;
@@ -102,7 +106,7 @@ fn entry_row<'a>(
         true => Cow::Owned([entry.name, b"/"].concat()),
         false => Cow::Borrowed(entry.name),
     };
-    let mut row = Row {
+    let mut row = ListingRow {
         name,
         is_parent: false,
         is_folder_first: false,
@@ -112,29 +116,36 @@ fn entry_row<'a>(
         size: None,
         mtime_us: None,
     };
-    if view.flags.has(Flags::FANCY_INDEXING | Flags::HTML_TABLE) {
+    if view.flags.has(IndexFlags::FANCY_INDEXING | IndexFlags::HTML_TABLE) {
         fill(&mut row, options, view, entry, &path);
     }
     Some(row)
 }
 
 /// What only a fancy list shows.
-fn fill<'a>(row: &mut Row<'a>, options: &'a Options, view: &View, entry: &Entry<'a>, path: &[u8]) {
+fn fill<'a>(
+    row: &mut ListingRow<'a>,
+    options: &'a IndexOptions,
+    view: &View,
+    entry: &IndexEntry<'a>,
+    path: &[u8],
+) {
     row.mtime_us = Some(entry.mtime_us);
     if entry.is_dir {
-        row.is_folder_first = view.flags.has(Flags::FOLDERS_FIRST);
-        let (subject, directory) = (Subject::path(path), Subject::path(DIRECTORY));
+        row.is_folder_first = view.flags.has(IndexFlags::FOLDERS_FIRST);
+        let (subject, directory) = (IconSubject::path(path), IconSubject::path(DIRECTORY));
         row.icon = find(&options.icons, subject).or_else(|| find(&options.icons, directory));
         row.alt =
             find(&options.alts, subject).or_else(|| find(&options.alts, directory)).or(Some("DIR"));
     } else {
-        let subject = Subject { path, content_type: entry.content_type, encoding: entry.encoding };
+        let subject =
+            IconSubject { path, content_type: entry.content_type, encoding: entry.encoding };
         row.icon = find(&options.icons, subject);
         row.alt = find(&options.alts, subject);
         row.size = Some(entry.size);
     }
     row.description = options.description(path).map(str::as_bytes);
-    if view.flags.has(Flags::SCAN_HTML_TITLES) {
+    if view.flags.has(IndexFlags::SCAN_HTML_TITLES) {
         row.description = row.description.or(entry.title);
     }
 }
@@ -146,14 +157,14 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    pub(super) fn new(options: &Options, view: &View, rows: &[Row<'_>]) -> Self {
+    pub(super) fn new(options: &IndexOptions, view: &View, rows: &[ListingRow<'_>]) -> Self {
         let mut widths = Self {
             name: options.name_width.map_or(super::options::WIDTH_DEFAULT, Width::bytes),
             description: options
                 .description_width
                 .map_or(super::options::WIDTH_DEFAULT, Width::bytes),
         };
-        let is_preformatted = !view.flags.has(Flags::HTML_TABLE);
+        let is_preformatted = !view.flags.has(IndexFlags::HTML_TABLE);
         if is_preformatted && matches!(options.name_width, Some(Width::Adjusted(_))) {
             let longest = rows.iter().map(|row| row.name.len()).max();
             widths.name = widths.name.max(longest.unwrap_or(0));

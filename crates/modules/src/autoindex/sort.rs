@@ -3,21 +3,21 @@
 
 use std::cmp::Ordering;
 
-use super::options::{Flags, Options};
-use super::row::Row;
+use super::options::{IndexFlags, IndexOptions};
+use super::row::ListingRow;
 use super::url::percent_decoded;
 use message::path::encode;
 
 /// The column to sort by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum SortKey {
     Name,
     LastModified,
     Size,
     Description,
 }
 
-impl Key {
+impl SortKey {
     /// Its letter in a query.
     pub(super) fn letter(self) -> u8 {
         match self {
@@ -49,8 +49,8 @@ impl Direction {
 /// What configuration and query together ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct View {
-    pub(super) flags: Flags,
-    pub(super) key: Key,
+    pub(super) flags: IndexFlags,
+    pub(super) key: SortKey,
     pub(super) direction: Direction,
     /// Shell pattern of the names to show.
     pub(super) pattern: Option<Vec<u8>>,
@@ -61,16 +61,16 @@ pub(super) struct View {
 impl View {
     /// Reads the query (mod_autoindex.c `index_directory`). Arguments end at the first that is
     /// not understood.
-    pub(super) fn new(options: &Options, query: Option<&[u8]>) -> Self {
+    pub(super) fn new(options: &IndexOptions, query: Option<&[u8]>) -> Self {
         let mut view = Self {
             flags: options.flags(),
-            key: options.default_key.unwrap_or(Key::Name),
+            key: options.default_key.unwrap_or(SortKey::Name),
             direction: options.default_direction.unwrap_or(Direction::Ascending),
             pattern: None,
             link_arguments: Vec::new(),
         };
-        if view.flags.has(Flags::IGNORE_CLIENT) {
-            view.flags |= Flags::SUPPRESS_COLUMN_SORTING;
+        if view.flags.has(IndexFlags::IGNORE_CLIENT) {
+            view.flags |= IndexFlags::SUPPRESS_COLUMN_SORTING;
             return view;
         }
         let (mut style, mut version, mut repeated_pattern) = (None, None, None);
@@ -92,7 +92,7 @@ impl View {
     }
 
     fn set_key(&mut self, letter: u8) -> bool {
-        let keys = [Key::Name, Key::LastModified, Key::Size, Key::Description];
+        let keys = [SortKey::Name, SortKey::LastModified, SortKey::Size, SortKey::Description];
         let key = keys.into_iter().find(|key| key.letter() == letter);
         self.key = key.unwrap_or(self.key);
         key.is_some()
@@ -109,9 +109,11 @@ impl View {
 
     fn set_style(&mut self, letter: u8, style: &mut Option<u8>) -> bool {
         match letter {
-            b'0' => self.flags &= !(Flags::FANCY_INDEXING | Flags::HTML_TABLE),
-            b'1' => self.flags = (self.flags | Flags::FANCY_INDEXING) & !Flags::HTML_TABLE,
-            b'2' => self.flags |= Flags::FANCY_INDEXING | Flags::HTML_TABLE,
+            b'0' => self.flags &= !(IndexFlags::FANCY_INDEXING | IndexFlags::HTML_TABLE),
+            b'1' => {
+                self.flags = (self.flags | IndexFlags::FANCY_INDEXING) & !IndexFlags::HTML_TABLE
+            }
+            b'2' => self.flags |= IndexFlags::FANCY_INDEXING | IndexFlags::HTML_TABLE,
             _ => return false,
         }
         *style = Some(letter);
@@ -120,8 +122,8 @@ impl View {
 
     fn set_version_sort(&mut self, letter: u8, version: &mut Option<u8>) -> bool {
         match letter {
-            b'0' => self.flags &= !Flags::VERSION_SORT,
-            b'1' => self.flags |= Flags::VERSION_SORT,
+            b'0' => self.flags &= !IndexFlags::VERSION_SORT,
+            b'1' => self.flags |= IndexFlags::VERSION_SORT,
             _ => return false,
         }
         *version = Some(letter);
@@ -140,7 +142,7 @@ impl View {
 
     /// Compares two rows (mod_autoindex.c `dsortf`): the parent directory first, folders next
     /// where FoldersFirst asks for it, then by key, and by name where keys are equal.
-    pub(super) fn compare(&self, left: &Row<'_>, right: &Row<'_>) -> Ordering {
+    pub(super) fn compare(&self, left: &ListingRow<'_>, right: &ListingRow<'_>) -> Ordering {
         let by_kind = right
             .is_parent
             .cmp(&left.is_parent)
@@ -154,14 +156,14 @@ impl View {
             .then_with(|| self.compare_names(&first.name, &second.name))
     }
 
-    fn compare_keys(&self, first: &Row<'_>, second: &Row<'_>) -> Ordering {
+    fn compare_keys(&self, first: &ListingRow<'_>, second: &ListingRow<'_>) -> Ordering {
         match self.key {
-            Key::Name => Ordering::Equal,
-            Key::LastModified => first.mtime_us.cmp(&second.mtime_us),
-            Key::Size => first.size.cmp(&second.size),
-            Key::Description => {
+            SortKey::Name => Ordering::Equal,
+            SortKey::LastModified => first.mtime_us.cmp(&second.mtime_us),
+            SortKey::Size => first.size.cmp(&second.size),
+            SortKey::Description => {
                 let (first, second) = (first.description_bytes(), second.description_bytes());
-                match self.flags.has(Flags::VERSION_SORT) {
+                match self.flags.has(IndexFlags::VERSION_SORT) {
                     true => natural(first, second, false),
                     false => first.cmp(second),
                 }
@@ -171,9 +173,9 @@ impl View {
 
     /// Names that differ are never equal, so that a listing has one order only.
     fn compare_names(&self, first: &[u8], second: &[u8]) -> Ordering {
-        let ignores_case = self.flags.has(Flags::IGNORE_CASE);
+        let ignores_case = self.flags.has(IndexFlags::IGNORE_CASE);
         let mut order = Ordering::Equal;
-        if self.flags.has(Flags::VERSION_SORT) {
+        if self.flags.has(IndexFlags::VERSION_SORT) {
             if ignores_case {
                 order = natural(first, second, true);
             }

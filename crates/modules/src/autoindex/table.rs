@@ -1,10 +1,10 @@
 //! The page itself: preamble, list in one of three styles, and what follows
 //! (mod_autoindex.c `emit_head`, `output_directories`, `emit_tail`).
 
-use super::entry::{Entry, Insert, Page};
-use super::options::{Flags, Options, Subject, Width, find};
-use super::row::{Row, Widths, cut_description, rows};
-use super::sort::{Direction, Key, View};
+use super::entry::{IndexEntry, IndexPage, Insert};
+use super::options::{IconSubject, IndexFlags, IndexOptions, Width, find};
+use super::row::{ListingRow, Widths, cut_description, rows};
+use super::sort::{Direction, SortKey, View};
 use super::url::relative_url;
 use logging::number::decimal;
 use logging::time::TimeFormat;
@@ -14,18 +14,22 @@ use server::short_size::size;
 const BLANK_ICON: &[u8] = b"^^BLANKICON^^";
 
 /// Makes the page.
-pub(crate) fn render(options: &Options, entries: &[Entry<'_>], page: &Page<'_>) -> Vec<u8> {
+pub(crate) fn render(
+    options: &IndexOptions,
+    entries: &[IndexEntry<'_>],
+    page: &IndexPage<'_>,
+) -> Vec<u8> {
     let view = View::new(options, page.query);
     let rows = rows(options, &view, entries, page);
     let widths = Widths::new(options, &view, &rows);
     let dates = if options.old_dates { &b"%d-%b-%Y %H:%M"[..] } else { b"%Y-%m-%d %H:%M" };
     let dates = TimeFormat::new(dates);
     let out = Vec::with_capacity(1024 + 200 * rows.len());
-    let mut listing = Listing { options, page, view, widths, dates, out };
+    let mut listing = ListingPage { options, page, view, widths, dates, out };
     listing.head();
-    if listing.has(Flags::HTML_TABLE) {
+    if listing.has(IndexFlags::HTML_TABLE) {
         listing.table(&rows);
-    } else if listing.has(Flags::FANCY_INDEXING) {
+    } else if listing.has(IndexFlags::FANCY_INDEXING) {
         listing.preformatted(&rows);
     } else {
         listing.plain(&rows);
@@ -35,17 +39,17 @@ pub(crate) fn render(options: &Options, entries: &[Entry<'_>], page: &Page<'_>) 
 }
 
 /// A page in the making.
-struct Listing<'a> {
-    options: &'a Options,
-    page: &'a Page<'a>,
+struct ListingPage<'a> {
+    options: &'a IndexOptions,
+    page: &'a IndexPage<'a>,
     view: View,
     widths: Widths,
     dates: TimeFormat,
     out: Vec<u8>,
 }
 
-impl Listing<'_> {
-    fn has(&self, flags: Flags) -> bool {
+impl ListingPage<'_> {
+    fn has(&self, flags: IndexFlags) -> bool {
         self.view.flags.has(flags)
     }
 
@@ -61,13 +65,13 @@ impl Listing<'_> {
 
     /// The end of a tag of an empty element.
     fn end_empty_tag(&mut self) {
-        self.put(if self.has(Flags::XHTML) { " />" } else { ">" });
+        self.put(if self.has(IndexFlags::XHTML) { " />" } else { ">" });
     }
 
     fn head(&mut self) {
         match self.page.header {
             Insert::Html(document) => {
-                if !self.has(Flags::SUPPRESS_HTML_PREAMBLE) {
+                if !self.has(IndexFlags::SUPPRESS_HTML_PREAMBLE) {
                     self.preamble();
                 }
                 self.out.extend_from_slice(document);
@@ -86,7 +90,7 @@ impl Listing<'_> {
     }
 
     fn preamble(&mut self) {
-        if self.has(Flags::XHTML) {
+        if self.has(IndexFlags::XHTML) {
             self.put(concat!(
                 "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\"\n",
                 "\"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd\">\n",
@@ -147,7 +151,7 @@ impl Listing<'_> {
         match self.page.readme {
             Insert::Html(document) => {
                 self.out.extend_from_slice(document);
-                is_closed = !self.has(Flags::SUPPRESS_HTML_PREAMBLE);
+                is_closed = !self.has(IndexFlags::SUPPRESS_HTML_PREAMBLE);
             }
             Insert::Text(text) => self.preformatted_text(text),
             Insert::None => self.out.extend_from_slice(self.page.signature),
@@ -158,7 +162,7 @@ impl Listing<'_> {
     }
 
     /// Neither FancyIndexing nor HTMLTable.
-    fn plain(&mut self, rows: &[Row<'_>]) {
+    fn plain(&mut self, rows: &[ListingRow<'_>]) {
         self.put("<ul>");
         for row in rows {
             self.put("<li>");
@@ -171,13 +175,13 @@ impl Listing<'_> {
     }
 
     /// FancyIndexing without HTMLTable.
-    fn preformatted(&mut self, rows: &[Row<'_>]) {
+    fn preformatted(&mut self, rows: &[ListingRow<'_>]) {
         self.put("<pre>");
         self.preformatted_header();
         for row in rows {
             self.preformatted_row(row);
         }
-        if !self.has(Flags::SUPPRESS_RULES) {
+        if !self.has(IndexFlags::SUPPRESS_RULES) {
             self.put("<hr");
             self.end_empty_tag();
         }
@@ -185,8 +189,8 @@ impl Listing<'_> {
     }
 
     fn preformatted_header(&mut self) {
-        if !self.has(Flags::SUPPRESS_ICON) {
-            match find(&self.options.icons, Subject::path(BLANK_ICON)) {
+        if !self.has(IndexFlags::SUPPRESS_ICON) {
+            match find(&self.options.icons, IconSubject::path(BLANK_ICON)) {
                 Some(icon) => {
                     self.image(icon, "Icon ");
                     self.put(" ");
@@ -194,21 +198,21 @@ impl Listing<'_> {
                 None => self.put("      "),
             }
         }
-        self.column_link("Name", Key::Name);
+        self.column_link("Name", SortKey::Name);
         self.pad("Name".len());
         self.put(" "); // one space at least between columns
-        if !self.has(Flags::SUPPRESS_LAST_MODIFIED) {
-            self.column_link("Last modified", Key::LastModified);
+        if !self.has(IndexFlags::SUPPRESS_LAST_MODIFIED) {
+            self.column_link("Last modified", SortKey::LastModified);
             self.put("      ");
         }
-        if !self.has(Flags::SUPPRESS_SIZE) {
-            self.column_link("Size", Key::Size);
+        if !self.has(IndexFlags::SUPPRESS_SIZE) {
+            self.column_link("Size", SortKey::Size);
             self.put("  ");
         }
-        if !self.has(Flags::SUPPRESS_DESCRIPTION) {
-            self.column_link("Description", Key::Description);
+        if !self.has(IndexFlags::SUPPRESS_DESCRIPTION) {
+            self.column_link("Description", SortKey::Description);
         }
-        if self.has(Flags::SUPPRESS_RULES) {
+        if self.has(IndexFlags::SUPPRESS_RULES) {
             self.put("\n");
         } else {
             self.put("<hr");
@@ -216,9 +220,9 @@ impl Listing<'_> {
         }
     }
 
-    fn preformatted_row(&mut self, row: &Row<'_>) {
-        if !self.has(Flags::SUPPRESS_ICON) {
-            let is_link = self.has(Flags::ICONS_ARE_LINKS);
+    fn preformatted_row(&mut self, row: &ListingRow<'_>) {
+        if !self.has(IndexFlags::SUPPRESS_ICON) {
+            let is_link = self.has(IndexFlags::ICONS_ARE_LINKS);
             if is_link {
                 self.open_link(row);
             }
@@ -227,7 +231,7 @@ impl Listing<'_> {
         }
         self.name_link(row);
         self.put(" ");
-        if !self.has(Flags::SUPPRESS_LAST_MODIFIED) {
+        if !self.has(IndexFlags::SUPPRESS_LAST_MODIFIED) {
             match row.mtime_us {
                 Some(mtime_us) => {
                     self.date(mtime_us);
@@ -236,19 +240,19 @@ impl Listing<'_> {
                 None => self.put("                   "), // as wide as "2024-03-01 02:03  "
             }
         }
-        if !self.has(Flags::SUPPRESS_SIZE) {
+        if !self.has(IndexFlags::SUPPRESS_SIZE) {
             size(row.size, &mut self.out);
             self.put("  ");
         }
-        if !self.has(Flags::SUPPRESS_DESCRIPTION) {
+        if !self.has(IndexFlags::SUPPRESS_DESCRIPTION) {
             self.description(row);
         }
         self.put("\n");
     }
 
     /// HTMLTable.
-    fn table(&mut self, rows: &[Row<'_>]) {
-        let rule = if self.has(Flags::SUPPRESS_RULES) { None } else { Some(self.columns()) };
+    fn table(&mut self, rows: &[ListingRow<'_>]) {
+        let rule = if self.has(IndexFlags::SUPPRESS_RULES) { None } else { Some(self.columns()) };
         self.table_header();
         self.table_rule(rule);
         for (at, row) in rows.iter().enumerate() {
@@ -261,10 +265,10 @@ impl Listing<'_> {
     /// How many columns there are.
     fn columns(&self) -> u64 {
         let optional = [
-            Flags::SUPPRESS_ICON,
-            Flags::SUPPRESS_LAST_MODIFIED,
-            Flags::SUPPRESS_SIZE,
-            Flags::SUPPRESS_DESCRIPTION,
+            IndexFlags::SUPPRESS_ICON,
+            IndexFlags::SUPPRESS_LAST_MODIFIED,
+            IndexFlags::SUPPRESS_SIZE,
+            IndexFlags::SUPPRESS_DESCRIPTION,
         ];
         1 + optional.into_iter().filter(|&flag| !self.has(flag)).count() as u64
     }
@@ -274,27 +278,27 @@ impl Listing<'_> {
             "  <table id=\"indexlist\">\n   <tr class=\"indexhead\">",
             "  <table>\n   <tr>",
         );
-        if !self.has(Flags::SUPPRESS_ICON) {
+        if !self.has(IndexFlags::SUPPRESS_ICON) {
             self.put_styled("<th class=\"indexcolicon\">", "<th valign=\"top\">");
-            match find(&self.options.icons, Subject::path(BLANK_ICON)) {
+            match find(&self.options.icons, IconSubject::path(BLANK_ICON)) {
                 Some(icon) => self.image(icon, "[ICO]"),
                 None => self.put("&nbsp;"),
             }
             self.put("</th>");
         }
         self.put_styled("<th class=\"indexcolname\">", "<th>");
-        self.column_link("Name", Key::Name);
-        if !self.has(Flags::SUPPRESS_LAST_MODIFIED) {
+        self.column_link("Name", SortKey::Name);
+        if !self.has(IndexFlags::SUPPRESS_LAST_MODIFIED) {
             self.put_styled("</th><th class=\"indexcollastmod\">", "</th><th>");
-            self.column_link("Last modified", Key::LastModified);
+            self.column_link("Last modified", SortKey::LastModified);
         }
-        if !self.has(Flags::SUPPRESS_SIZE) {
+        if !self.has(IndexFlags::SUPPRESS_SIZE) {
             self.put_styled("</th><th class=\"indexcolsize\">", "</th><th>");
-            self.column_link("Size", Key::Size);
+            self.column_link("Size", SortKey::Size);
         }
-        if !self.has(Flags::SUPPRESS_DESCRIPTION) {
+        if !self.has(IndexFlags::SUPPRESS_DESCRIPTION) {
             self.put_styled("</th><th class=\"indexcoldesc\">", "</th><th>");
-            self.column_link("Description", Key::Description);
+            self.column_link("Description", SortKey::Description);
         }
         self.put("</th></tr>\n");
     }
@@ -310,11 +314,11 @@ impl Listing<'_> {
         self.put("</th></tr>\n");
     }
 
-    fn table_row(&mut self, row: &Row<'_>, at: usize) {
+    fn table_row(&mut self, row: &ListingRow<'_>, at: usize) {
         self.open_table_row(row, at);
-        if !self.has(Flags::SUPPRESS_ICON) {
+        if !self.has(IndexFlags::SUPPRESS_ICON) {
             self.put_styled("<td class=\"indexcolicon\">", "<td valign=\"top\">");
-            let is_link = self.has(Flags::ICONS_ARE_LINKS);
+            let is_link = self.has(IndexFlags::ICONS_ARE_LINKS);
             if is_link {
                 self.open_link(row);
             }
@@ -323,14 +327,14 @@ impl Listing<'_> {
         }
         self.put_styled("<td class=\"indexcolname\">", "<td>");
         self.name_link(row);
-        if !self.has(Flags::SUPPRESS_LAST_MODIFIED) {
+        if !self.has(IndexFlags::SUPPRESS_LAST_MODIFIED) {
             self.date_cell(row.mtime_us);
         }
-        if !self.has(Flags::SUPPRESS_SIZE) {
+        if !self.has(IndexFlags::SUPPRESS_SIZE) {
             self.put_styled("</td><td class=\"indexcolsize\">", "</td><td align=\"right\">");
             size(row.size, &mut self.out);
         }
-        if !self.has(Flags::SUPPRESS_DESCRIPTION) {
+        if !self.has(IndexFlags::SUPPRESS_DESCRIPTION) {
             self.put_styled("</td><td class=\"indexcoldesc\">", "</td><td>");
             match row.description {
                 Some(_) => self.description(row),
@@ -352,14 +356,14 @@ impl Listing<'_> {
     }
 
     /// With a style sheet, rows have classes that alternate.
-    fn open_table_row(&mut self, row: &Row<'_>, at: usize) {
+    fn open_table_row(&mut self, row: &ListingRow<'_>, at: usize) {
         if self.options.style_sheet.is_none() {
             self.put("<tr>");
             return;
         }
         self.put("   <tr class=\"");
         self.put(if at.is_multiple_of(2) { "even" } else { "odd" });
-        if let (Some(alt), true) = (row.alt, self.has(Flags::ADD_ALT_CLASS)) {
+        if let (Some(alt), true) = (row.alt, self.has(IndexFlags::ADD_ALT_CLASS)) {
             self.put("-");
             self.put(&alt.to_ascii_lowercase());
         }
@@ -367,8 +371,8 @@ impl Listing<'_> {
     }
 
     /// The head of a column. The column that sorts already turns the order around.
-    fn column_link(&mut self, label: &str, key: Key) {
-        if self.has(Flags::SUPPRESS_COLUMN_SORTING) {
+    fn column_link(&mut self, label: &str, key: SortKey) {
+        if self.has(IndexFlags::SUPPRESS_COLUMN_SORTING) {
             self.put(label);
             return;
         }
@@ -385,7 +389,7 @@ impl Listing<'_> {
     }
 
     /// `<a href="...">`. The name is made a URL first and safe in HTML then.
-    fn open_link(&mut self, row: &Row<'_>) {
+    fn open_link(&mut self, row: &ListingRow<'_>) {
         let mut url = Vec::with_capacity(row.name.len());
         relative_url(&row.name, &mut url);
         self.put("<a href=\"");
@@ -394,10 +398,10 @@ impl Listing<'_> {
     }
 
     /// The name, cut to its column and padded; in a table with `NameWidth=*`, as it is.
-    fn name_link(&mut self, row: &Row<'_>) {
+    fn name_link(&mut self, row: &ListingRow<'_>) {
         let label = row.label();
         let is_adjusted = matches!(self.options.name_width, Some(Width::Adjusted(_)));
-        let is_whole = is_adjusted && self.has(Flags::HTML_TABLE);
+        let is_whole = is_adjusted && self.has(IndexFlags::HTML_TABLE);
         let width = self.widths.name;
         self.open_link(row);
         // A width of 0 leaves no room for the dots; httpd then copies past its buffer.
@@ -421,7 +425,7 @@ impl Listing<'_> {
         self.out.resize(self.out.len() + width, b' ');
     }
 
-    fn row_icon(&mut self, row: &Row<'_>, nothing: &str) {
+    fn row_icon(&mut self, row: &ListingRow<'_>, nothing: &str) {
         let options = self.options;
         match row.icon.or(options.default_icon.as_deref()) {
             Some(icon) => self.image(icon, &format!("[{}]", row.alt.unwrap_or("   "))),
@@ -457,20 +461,20 @@ impl Listing<'_> {
 
     /// The description, cut to its column; in a table with `DescriptionWidth=*`, as it is.
     /// Columns that are not shown leave room unless a width was set.
-    fn description(&mut self, row: &Row<'_>) {
+    fn description(&mut self, row: &ListingRow<'_>) {
         let text = row.description_bytes();
         let mut room = self.widths.description;
         match self.options.description_width {
-            Some(Width::Adjusted(_)) if self.has(Flags::HTML_TABLE) => {
+            Some(Width::Adjusted(_)) if self.has(IndexFlags::HTML_TABLE) => {
                 self.out.extend_from_slice(text);
                 return;
             }
             Some(_) => {}
             None => {
                 for (flag, bytes) in [
-                    (Flags::SUPPRESS_ICON, 6),
-                    (Flags::SUPPRESS_LAST_MODIFIED, 19),
-                    (Flags::SUPPRESS_SIZE, 7),
+                    (IndexFlags::SUPPRESS_ICON, 6),
+                    (IndexFlags::SUPPRESS_LAST_MODIFIED, 19),
+                    (IndexFlags::SUPPRESS_SIZE, 7),
                 ] {
                     room += if self.has(flag) { bytes } else { 0 };
                 }

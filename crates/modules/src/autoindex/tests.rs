@@ -1,15 +1,15 @@
 //! Listings under each keyword and directive. The renderer was compared with Apache 2.4.71 over
 //! random configurations; these tests hold what that comparison showed.
 
-use super::options::Options;
-use super::{By, Entry, Insert, Page, render};
-use logging::time::LocalTime;
+use super::options::IndexOptions;
+use super::{By, IndexEntry, IndexPage, Insert, render};
+use logging::time::CalendarSecond;
 
 /// 1 March 2024 00:03:04.
 const MTIME_US: i64 = 1_709_251_384_000_000;
 
-fn file(name: &'static [u8], size: u64) -> Entry<'static> {
-    Entry {
+fn file(name: &'static [u8], size: u64) -> IndexEntry<'static> {
+    IndexEntry {
         name,
         is_dir: false,
         size,
@@ -21,36 +21,36 @@ fn file(name: &'static [u8], size: u64) -> Entry<'static> {
     }
 }
 
-fn directory(name: &'static [u8]) -> Entry<'static> {
-    Entry { is_dir: true, ..file(name, 4096) }
+fn directory(name: &'static [u8]) -> IndexEntry<'static> {
+    IndexEntry { is_dir: true, ..file(name, 4096) }
 }
 
-fn page() -> Page<'static> {
-    Page {
+fn page() -> IndexPage<'static> {
+    IndexPage {
         uri: b"/d/",
         directory: b"/srv/d/",
         query: None,
         header: Insert::None,
         readme: Insert::None,
         signature: b"",
-        local_time: LocalTime::utc,
+        local_time: CalendarSecond::utc,
     }
 }
 
 /// Settings of one section, `keywords` being the arguments of IndexOptions.
-fn options(keywords: &str) -> Options {
-    let mut options = Options::default();
+fn options(keywords: &str) -> IndexOptions {
+    let mut options = IndexOptions::default();
     let arguments: Vec<&str> = keywords.split_whitespace().collect();
     options.index_options(&arguments).unwrap();
     options
 }
 
-fn text(options: &Options, entries: &[Entry<'_>], page: &Page<'_>) -> String {
+fn text(options: &IndexOptions, entries: &[IndexEntry<'_>], page: &IndexPage<'_>) -> String {
     String::from_utf8_lossy(&render(options, entries, page)).into_owned()
 }
 
 /// The page between the preamble and the end.
-fn body(options: &Options, entries: &[Entry<'_>], page: &Page<'_>) -> String {
+fn body(options: &IndexOptions, entries: &[IndexEntry<'_>], page: &IndexPage<'_>) -> String {
     let text = text(options, entries, page);
     let (_, rest) = text.split_once("<h1>Index of /d</h1>\n").unwrap();
     rest.strip_suffix("</body></html>\n").unwrap().to_owned()
@@ -60,7 +60,7 @@ fn body(options: &Options, entries: &[Entry<'_>], page: &Page<'_>) -> String {
 fn order(keywords: &str, query: &'static str, names: &[&'static str]) -> Vec<String> {
     let entries: Vec<_> = names.iter().map(|name| file(name.as_bytes(), 1)).collect();
     let query = (!query.is_empty()).then_some(query.as_bytes());
-    let text = text(&options(keywords), &entries, &Page { query, uri: b"/", ..page() });
+    let text = text(&options(keywords), &entries, &IndexPage { query, uri: b"/", ..page() });
     let links = text.split("<li><a href=\"").skip(1);
     links.map(|link| link.split('"').next().unwrap().to_owned()).collect()
 }
@@ -69,7 +69,7 @@ fn order(keywords: &str, query: &'static str, names: &[&'static str]) -> Vec<Str
 fn plain_list() {
     let entries = [file(b"b.txt", 1), directory(b"a"), file(b"<i>&\"\n:.x", 1), file(b"\xff", 1)];
     assert_eq!(
-        text(&Options::default(), &entries, &page()),
+        text(&IndexOptions::default(), &entries, &page()),
         "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \
          \"http://www.w3.org/TR/html4/strict.dtd\">\n\
          <html>\n <head>\n  <title>Index of /d</title>\n </head>\n <body>\n\
@@ -132,7 +132,7 @@ fn table() {
 #[test]
 fn keywords_that_take_something_away() {
     let entries = [file(b"b", 1)];
-    let root = Page { uri: b"/", ..page() };
+    let root = IndexPage { uri: b"/", ..page() };
     for (keywords, header, row) in [
         ("SuppressIcon", "<pre><a href=\"?C=N;O=D\">Name</a>", "<hr><a href=\"b\">b</a>"),
         ("SuppressLastModified", "Name</a>                    <a href=\"?C=S", "      1   \n"),
@@ -171,7 +171,7 @@ fn style_sheets_name_rows_and_columns() {
 #[test]
 fn header_and_readme() {
     let insert = |keywords, header, readme| {
-        let page = Page { header, readme, signature: b"<address>s</address>\n", ..page() };
+        let page = IndexPage { header, readme, signature: b"<address>s</address>\n", ..page() };
         text(&options(keywords), &[], &page)
     };
     let html = insert("FancyIndexing", Insert::Html(b"<p>h\n"), Insert::Html(b"<p>r\n"));
@@ -193,7 +193,7 @@ fn the_parent_is_where_the_path_says() {
         (b"/d/", Some("<a href=\"/\">")),
         (b"/a b/<c>/", Some("<a href=\"/a%20b/\">")),
     ] {
-        let text = text(&Options::default(), &[], &Page { uri, ..page() });
+        let text = text(&IndexOptions::default(), &[], &IndexPage { uri, ..page() });
         assert_eq!(text.contains("Parent"), expected.is_some());
         assert!(text.contains(expected.unwrap_or("")), "{text}");
     }
@@ -219,10 +219,10 @@ fn names_sort_by_bytes_unless_told_otherwise() {
 #[test]
 fn columns_sort_and_names_break_ties() {
     let entries = [
-        Entry { mtime_us: 5, ..file(b"c", 2) },
-        Entry { mtime_us: 4, ..file(b"a", 2) },
-        Entry { mtime_us: 9, ..file(b"b", 1) },
-        Entry { mtime_us: 7, ..directory(b"z") },
+        IndexEntry { mtime_us: 5, ..file(b"c", 2) },
+        IndexEntry { mtime_us: 4, ..file(b"a", 2) },
+        IndexEntry { mtime_us: 9, ..file(b"b", 1) },
+        IndexEntry { mtime_us: 7, ..directory(b"z") },
     ];
     let mut folders_first = options("FancyIndexing FoldersFirst");
     folders_first.add_description(&["first", "c"]).unwrap();
@@ -235,7 +235,7 @@ fn columns_sort_and_names_break_ties() {
         (&folders_first, "C=D", "z/ a b c"),
         (&folders_first, "C=D;O=D", "z/ c b a"),
     ] {
-        let page = Page { query: Some(query.as_bytes()), uri: b"/", ..page() };
+        let page = IndexPage { query: Some(query.as_bytes()), uri: b"/", ..page() };
         let text = text(options, &entries, &page);
         let links = text.split("<a href=\"").skip(1).map(|link| link.split('"').next().unwrap());
         let names: Vec<_> = links.filter(|link| !link.starts_with('?')).collect();
@@ -257,7 +257,7 @@ fn queries_choose_styles_and_are_repeated_in_links() {
         ("C=X", "?C=N;O=D\""),
         ("F=3;O=D", "?C=N;O=D\""),
     ] {
-        let page = Page { query: Some(query.as_bytes()), ..page() };
+        let page = IndexPage { query: Some(query.as_bytes()), ..page() };
         let text = text(&options("FancyIndexing"), &[], &page);
         assert!(text.contains(expected), "{query}\n{text}");
     }
@@ -282,18 +282,18 @@ fn hidden_entries() {
         body(&options, &entries, &page()),
         "<ul><li><a href=\".b\"> .b</a></li>\n<li><a href=\"xREADME\"> xREADME</a></li>\n</ul>\n"
     );
-    let elsewhere = Page { directory: b"/other/d/", ..page() };
+    let elsewhere = IndexPage { directory: b"/other/d/", ..page() };
     assert!(body(&options, &entries, &elsewhere).contains("a~"));
-    let mut inner = Options { ignore_reset: true, ..Options::default() };
+    let mut inner = IndexOptions { ignore_reset: true, ..IndexOptions::default() };
     inner.index_ignore(&["a~"], "").unwrap();
-    let text = body(&Options::merge(&options, &inner), &entries, &page());
+    let text = body(&IndexOptions::merge(&options, &inner), &entries, &page());
     assert!(text.contains("Parent") && text.contains("> .ab"), "{text}");
     assert!(!text.contains("a~"));
 }
 
 #[test]
 fn forbidden_entries_are_shown_on_demand() {
-    let entries = [Entry { is_forbidden: true, ..file(b"x", 1) }];
+    let entries = [IndexEntry { is_forbidden: true, ..file(b"x", 1) }];
     assert!(!body(&options("FancyIndexing"), &entries, &page()).contains("\"x\""));
     assert!(body(&options("FancyIndexing ShowForbidden"), &entries, &page()).contains("\"x\""));
 }
@@ -307,21 +307,24 @@ fn icons_are_chosen_by_path_type_or_encoding() {
     options.add_icon(By::Path, &["/star", "a*b"], "").unwrap();
     options.add_alt(By::Type, &["T", "text/plain"], "").unwrap();
     options.add_icon(By::Path, &["/d2", "**DIRECTORY**"], "").unwrap();
-    let image = Entry { content_type: Some("IMAGE/png; x=1"), ..file(b"p", 1) };
+    let image = IndexEntry { content_type: Some("IMAGE/png; x=1"), ..file(b"p", 1) };
     for (entry, expected) in [
         (image, "<img src=\"/img\" alt=\"[IMG]\">"),
-        (Entry { encoding: Some("x-gzip"), ..image }, "<img src=\"/gz\" alt=\"[CMP]\">"),
-        (Entry { encoding: Some("br"), ..image }, "\n      <a href=\"p\">"),
+        (IndexEntry { encoding: Some("x-gzip"), ..image }, "<img src=\"/gz\" alt=\"[CMP]\">"),
+        (IndexEntry { encoding: Some("br"), ..image }, "\n      <a href=\"p\">"),
         (file(b"core", 1), "<img src=\"/core\" alt=\"[   ]\">"),
         (file(b"xcore", 1), "\n      <a href=\"xcore\">"),
         (directory(b"dir"), "<img src=\"/d2\" alt=\"[DIR]\">"),
-        (Entry { content_type: Some("text/plain"), ..file(b"t", 1) }, "\n      <a href=\"t\">"),
+        (
+            IndexEntry { content_type: Some("text/plain"), ..file(b"t", 1) },
+            "\n      <a href=\"t\">",
+        ),
     ] {
         let text = body(&options, &[entry], &page());
         assert!(text.contains(expected), "{expected}\n{text}");
     }
     options.default_icon = Some("/def".to_owned());
-    let plain = Entry { content_type: Some("text/plain"), ..file(b"t", 1) };
+    let plain = IndexEntry { content_type: Some("text/plain"), ..file(b"t", 1) };
     assert!(body(&options, &[plain], &page()).contains("<img src=\"/def\" alt=\"[T]\">"));
 }
 
@@ -341,7 +344,7 @@ fn descriptions_match_parts_patterns_and_paths() {
 
 #[test]
 fn titles_are_the_last_resort_for_descriptions() {
-    let entries = [Entry { title: Some(b"Title"), ..file(b"a.html", 1) }];
+    let entries = [IndexEntry { title: Some(b"Title"), ..file(b"a.html", 1) }];
     let mut options = options("FancyIndexing ScanHTMLTitles");
     assert!(body(&options, &entries, &page()).contains("    1   Title\n"));
     options.add_description(&["given", "a"]).unwrap();
@@ -391,10 +394,10 @@ fn name_widths() {
 
 #[test]
 fn inner_rules_come_first() {
-    let (mut outer, mut inner) = (options("FancyIndexing"), Options::default());
+    let (mut outer, mut inner) = (options("FancyIndexing"), IndexOptions::default());
     outer.add_icon(By::Path, &["/outer", ".a", ".b"], "").unwrap();
     inner.add_icon(By::Path, &["/inner", ".a"], "").unwrap();
-    let merged = Options::merge(&outer, &inner);
+    let merged = IndexOptions::merge(&outer, &inner);
     let text = body(&merged, &[file(b"x.a", 1), file(b"x.b", 1)], &page());
     assert!(text.contains("/inner\" alt=\"[   ]\"> <a href=\"x.a\""), "{text}");
     assert!(text.contains("/outer\" alt=\"[   ]\"> <a href=\"x.b\""), "{text}");
@@ -406,7 +409,8 @@ fn any_name_is_safe_in_any_style() {
         .filter(|&byte| byte != b'/')
         .map(|byte| vec![byte, b'<', byte, b'"', b'&', byte])
         .collect();
-    let entries: Vec<Entry<'_>> = names.iter().map(|name| Entry { name, ..file(b"", 1) }).collect();
+    let entries: Vec<IndexEntry<'_>> =
+        names.iter().map(|name| IndexEntry { name, ..file(b"", 1) }).collect();
     for keywords in ["None", "FancyIndexing NameWidth=5", "FancyIndexing HTMLTable NameWidth=*"] {
         let html = render(&options(keywords), &entries, &page());
         let rows = html.windows(9).filter(|window| window.starts_with(b"<a href=\"")).count();

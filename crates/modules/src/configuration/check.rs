@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Folders that were looked at: hosts tend to share those of their logs.
 #[derive(Default)]
-pub(super) struct Checks {
+pub(super) struct CheckedFolders {
     folders: HashMap<PathBuf, bool>,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn id_of(name: &str, look_up: impl Fn(&str) -> Option<u32>) -> Option
     }
 }
 
-impl Checks {
+impl CheckedFolders {
     /// The folder of each log must be there (check_errorlog_dir of httpd's core.c and
     /// check_log_dir of its mod_log_config.c). httpd stops at the first of either kind.
     pub(super) fn log_folders(
@@ -166,7 +166,7 @@ impl Checks {
 
 /// The first argument of a line, if it is the path of a file.
 fn log_of(line: &Line) -> Option<String> {
-    let word = config::lexer::Words::new(line.args()).next()?.text;
+    let word = config::lexer::LineWords::new(line.args()).next()?.text;
     let is_path = !word.starts_with(['|', '-']) && !word.starts_with("syslog");
     is_path.then_some(word)
 }

@@ -3,7 +3,7 @@
 
 use super::Httpd;
 use config::{Diagnostic, Expanded, Severity};
-use logging::error_log::Line;
+use logging::error_log::ErrorLine;
 use logging::level::Level;
 use logging::sink::local_time;
 use runtime::{clock, process};
@@ -63,7 +63,7 @@ fn log_line(
         Some(reason) => (None, format!("{reason}: {id}: {text}")),
         None => (number, text.to_owned()),
     };
-    let line = Line {
+    let line = ErrorLine {
         time_us: clock::unix_us(),
         module: logged.module,
         level: logged.level,

@@ -1,7 +1,7 @@
 //! Directives of core about sockets, connections and request heads.
 
 use super::{Done, size};
-use config::args::{self, Unit};
+use config::args::{self, TimeUnit};
 use config::{Call, Error};
 use server::site::builder::Builder;
 use server::site::resolver;
@@ -69,7 +69,7 @@ pub(super) fn server_tokens(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn milliseconds(call: &Call<'_>) -> Result<u64, Error> {
-    let duration = args::duration(call, 0, Unit::Second)?;
+    let duration = args::duration(call, 0, TimeUnit::Second)?;
     Ok(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 4))
 }
 

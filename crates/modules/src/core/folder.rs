@@ -1,15 +1,15 @@
 //! Directives of core about folders and files: options, overrides, error documents, validators.
 
 use super::Done;
-use config::args::{self, Change};
+use config::args::{self, OptionChange};
 use config::{Call, Error, Position, Scope};
 use gateway::proxy_fcgi;
 use logging::level::Levels;
 use message::limits::{MAX_RANGE_OVERLAPS, MAX_RANGE_REVERSALS, MAX_RANGES};
-use server::expression::Text;
+use server::expression::ExpressionText;
 use server::site::builder::{Builder, Overrides};
 use server::site::core::{
-    ErrorDocument, FileEtagChange, Handler, OPTION_WORDS, Options, OptionsChange, PathInfo,
+    ErrorDocument, FileEtagChange, HandlerSetting, OPTION_WORDS, Options, OptionsChange, PathInfo,
     Signature, is_absolute_url, lower, options_over,
 };
 use server::site::host::UseCanonicalName;
@@ -17,15 +17,15 @@ use std::sync::Arc;
 
 pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
     let changes = args::changes(call, OPTION_WORDS)?;
-    let replaces = changes.first().is_some_and(|change| change.0 == Change::Set);
+    let replaces = changes.first().is_some_and(|change| change.0 == OptionChange::Set);
     let mut result = OptionsChange { keep: if replaces { 0 } else { u8::MAX }, add: 0 };
     let allowed = builder.options_allowed();
     for (nth, (change, Options(bits))) in changes.into_iter().enumerate() {
-        if change != Change::Remove && bits & !allowed != 0 {
+        if change != OptionChange::Remove && bits & !allowed != 0 {
             let word = call.arg(nth).trim_start_matches('+');
             return Err(Error::argument(nth, format!("Option {word} not allowed here")));
         }
-        if change == Change::Remove {
+        if change == OptionChange::Remove {
             result.keep &= !bits;
             result.add &= !bits;
         } else {
@@ -159,12 +159,12 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
         true => {
             let computed = computed(builder, written)?;
             proxy_fcgi::name_backend(builder, "");
-            Handler::Computed(Arc::new(computed))
+            HandlerSetting::Computed(Arc::new(computed))
         }
         false => {
             let name = lower(written);
             proxy_fcgi::name_backend(builder, &name);
-            Handler::Name(name)
+            HandlerSetting::Name(name)
         }
     };
     builder.settings().core.handler = Some(handler);
@@ -172,9 +172,9 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 /// A text with `%{...}` in it.
-fn computed(builder: &Builder, text: &str) -> Result<Text, Error> {
+fn computed(builder: &Builder, text: &str) -> Result<ExpressionText, Error> {
     let mode = builder.mode();
-    Text::parse(text, mode)
+    ExpressionText::parse(text, mode)
         .map_err(|error| Error::argument(0, format!("Can't parse expression : {error}")))
 }
 
@@ -314,9 +314,9 @@ pub(super) fn error_document(builder: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
-fn document_text(builder: &Builder, text: &str) -> Result<Text, Error> {
+fn document_text(builder: &Builder, text: &str) -> Result<ExpressionText, Error> {
     let mode = builder.mode();
-    Text::parse(text, mode).map_err(|error| {
+    ExpressionText::parse(text, mode).map_err(|error| {
         Error::argument(1, format!("Cannot parse expression in ErrorDocument: {error}"))
     })
 }

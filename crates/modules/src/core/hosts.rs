@@ -5,7 +5,7 @@ use config::{Call, Error};
 use logging::error_format::ErrorFormat;
 use logging::target;
 use message::path::EncodedSlashes;
-use server::site::builder::{Builder, Place};
+use server::site::builder::{Builder, ConfigPlace};
 use server::site::host::{HostAddress, HostDraft, ServerName, Trace};
 use server::site::lexical;
 use server::site::resolver;
@@ -19,10 +19,10 @@ pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
     }
     call.needs_arguments()?;
     let mut addresses = Vec::new();
-    for (nth, word) in config::lexer::Words::new(call.raw).enumerate() {
+    for (nth, word) in config::lexer::LineWords::new(call.raw).enumerate() {
         addresses.extend(parse_addresses(&word.text, nth, call)?);
     }
-    let place = Place::from(&call.position());
+    let place = ConfigPlace::from(&call.position());
     let mut host: Box<HostDraft> = Box::default();
     (host.addresses, host.place) = (addresses, place);
     builder.enter_virtual_host(host);

@@ -191,14 +191,14 @@ fn hostname_lookups(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// core.c, set_regex_default_options. What holds is what holds at the line of an expression.
 fn regex_default_options(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let none = pattern::Flags {
+    let none = pattern::PatternFlags {
         ignore_case: false,
         dotall: false,
         dollar_endonly: false,
-        ..pattern::Flags::default()
+        ..pattern::PatternFlags::default()
     };
     let mut flags = builder.server.regex;
-    for (nth, word) in config::lexer::Words::new(call.raw).map(|word| word.text).enumerate() {
+    for (nth, word) in config::lexer::LineWords::new(call.raw).map(|word| word.text).enumerate() {
         if word.eq_ignore_ascii_case("none") {
             flags = none;
             continue;

@@ -5,8 +5,8 @@ use config::{Call, Error};
 use message::Method;
 use server::expression::Expression;
 use server::site::builder::{Builder, Limited};
-use server::site::section::{self, Argument, Branch, Condition, Matcher, SectionKind};
-use server::site::wildcard::Pattern;
+use server::site::section::{self, Argument, Branch, IfCondition, Matcher, SectionKind};
+use server::site::wildcard::WildcardPattern;
 use std::sync::Arc;
 
 pub(super) fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -15,7 +15,7 @@ pub(super) fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
             let path = path_argument(builder, &written);
             // A pattern with wildcards keeps them through this: they are ordinary names to it.
             let path = server::site::lexical::normal(&path);
-            Matcher::Wildcard(Pattern::new(&server::site::lexical::text(path)))
+            Matcher::Wildcard(WildcardPattern::new(&server::site::lexical::text(path)))
         }
         Argument::Regex(regex) => Matcher::Regex(regex),
     };
@@ -64,7 +64,7 @@ pub(super) fn location_match(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn matcher(builder: &Builder, call: &Call<'_>, is_regex: bool) -> Result<Matcher, Error> {
     Ok(match section::argument(call, builder.server.regex, is_regex)? {
-        Argument::Path(text) => Matcher::Wildcard(Pattern::new(&text)),
+        Argument::Path(text) => Matcher::Wildcard(WildcardPattern::new(&text)),
         Argument::Regex(regex) => Matcher::Regex(regex),
     })
 }
@@ -92,20 +92,20 @@ pub(super) fn else_section(builder: &mut Builder, call: &Call<'_>) -> Done {
         return Err("<Else> does not take an argument".into());
     }
     check_before(builder)?;
-    builder.enter(SectionKind::If(Condition { branch: Branch::Else, expression: None }));
+    builder.enter(SectionKind::If(IfCondition { branch: Branch::Else, expression: None }));
     Ok(())
 }
 
-fn condition(builder: &Builder, call: &Call<'_>, branch: Branch) -> Result<Condition, Error> {
+fn condition(builder: &Builder, call: &Call<'_>, branch: Branch) -> Result<IfCondition, Error> {
     // Only the first word is read: an expression with blanks in it has quotes.
-    let mut words = config::lexer::Words::new(call.raw);
+    let mut words = config::lexer::LineWords::new(call.raw);
     let text = words.next().map(|word| word.text).unwrap_or_default();
     let expression = Expression::parse(&text, builder.mode())
         .map_err(|error| Error::from(format!("Cannot parse condition clause: {error}")))?;
     if words.next().is_some() {
         return Err(format!("Multiple {}> arguments not supported.", call.name).into());
     }
-    Ok(Condition { branch, expression: Some(Arc::new(expression)) })
+    Ok(IfCondition { branch, expression: Some(Arc::new(expression)) })
 }
 
 /// core.c, ifsection
@@ -131,7 +131,7 @@ pub(super) fn limit_except(builder: &mut Builder, call: &Call<'_>) -> Done {
 /// core.c, ap_limit_section
 fn enter_limit(builder: &mut Builder, call: &Call<'_>, except: bool) -> Done {
     let mut limited = Limited { methods: Vec::new(), others: Vec::new(), except };
-    for word in config::lexer::Words::new(call.raw) {
+    for word in config::lexer::LineWords::new(call.raw) {
         match Method::parse(word.text.as_bytes()) {
             Some(Method::Trace) if !except => {
                 return Err("TRACE cannot be controlled by <Limit>, see TraceEnable".into());

@@ -7,7 +7,7 @@
 
 use message::{Method, Status};
 use runtime::clock;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use server::accounting;
 use server::failure::Failure;
 use server::handler::Handler;
@@ -37,13 +37,13 @@ const PAGE_BYTES: usize = 4096;
 
 /// What takes the time.
 #[derive(Clone, Copy)]
-pub(crate) enum Load {
+pub(crate) enum DiagnosticLoad {
     Wait,
     Cpu,
     Memory,
 }
 
-impl Handler for Load {
+impl Handler for DiagnosticLoad {
     fn name(&self) -> &'static str {
         match self {
             Self::Wait => "trivet-wait",
@@ -57,7 +57,7 @@ impl Handler for Load {
     }
 }
 
-impl Load {
+impl DiagnosticLoad {
     /// Take as long as the query says, and say so.
     async fn answer(self: Rc<Self>, request: &RequestContext<'_>) -> Result<Response, Failure> {
         if !request.method().is_some_and(Method::is_get_or_head) {
@@ -77,7 +77,7 @@ impl Load {
         let spent = request.spent();
         let done = match *self {
             Self::Wait => {
-                let _waiting = spent.wait(Cause::Handler);
+                let _waiting = spent.wait(WaitCause::Handler);
                 runtime::timer::sleep(Duration::from_millis(ms)).await;
                 "waited"
             }

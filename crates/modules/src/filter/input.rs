@@ -4,7 +4,7 @@
 
 use super::recode::Coder;
 use super::{SETTINGS, coding};
-use crate::deflate::{Gunzip, Server};
+use crate::deflate::{Gunzip, HostSettings};
 use message::{Refusal, Status};
 use server::input_filter::InputFilter;
 use server::request_context::{Purpose, RequestContext};
@@ -43,7 +43,7 @@ pub(super) fn choose(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter
     }
     let left = coding::without_gzip(request.field("Content-Encoding")?)?;
     let inflation = SETTINGS.of(settings).inflation.unwrap_or_default();
-    let default = Server::default();
+    let default = HostSettings::default();
     let server = SETTINGS.of(settings).deflate.as_ref().unwrap_or(&default);
     Some(Box::new(Unpacker {
         coder: Gunzip::new(server, inflation),

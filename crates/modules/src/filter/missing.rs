@@ -1,7 +1,7 @@
 //! What needs an output filter that there is not: it is never sent as it lies in its file, since
 //! the filter would have taken secrets out or put content in.
 
-use super::{Kind, SETTINGS};
+use super::{FilterKind, SETTINGS};
 use crate::files;
 use config::Call;
 use message::{Method, Status};
@@ -22,7 +22,7 @@ const INCLUDES: &[&[u8]] = &[b"shtml", b"shtm", b"stm"];
 pub(crate) fn missing(names: &str) -> impl Iterator<Item = &str> {
     let is_harmless = |name: &str| HARMLESS.iter().any(|it| name.eq_ignore_ascii_case(it));
     let names = names.split(';').map(str::trim).filter(|name| !name.is_empty());
-    names.filter(move |name| Kind::find(name).is_none() && !is_harmless(name))
+    names.filter(move |name| FilterKind::find(name).is_none() && !is_harmless(name))
 }
 
 /// Say at a directive what its filters have for an effect.

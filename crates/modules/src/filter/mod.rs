@@ -15,11 +15,11 @@ use crate::{brotli, deflate};
 use config::{Call, Error};
 use logging::level::Level;
 use message::{Known, Status};
-use recode::{Budget, Coder, Permit};
+use recode::{Coder, CoderBudget, Permit};
 use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
 use server::module::{Hooks, Module};
-use server::phase::{Content, Hook};
+use server::phase::{ContentFilter, Hook};
 use server::request_context::{Because, Purpose, RequestContext};
 use server::response::{Notes, Response};
 use server::site::builder::Builder;
@@ -39,7 +39,7 @@ pub(crate) static MODULE: Module = Module::new(
     &[],
     Hooks {
         resolve: Some(Hook::Now(missing::resolve)),
-        content: Some(Content { codings: codings_of, filter: pass }),
+        content: Some(ContentFilter { codings: codings_of, filter: pass }),
         input: Some(input::choose),
         ..Hooks::NONE
     },
@@ -47,7 +47,7 @@ pub(crate) static MODULE: Module = Module::new(
 .always();
 
 /// The key of the coders of content at work on a thread.
-static CODERS: ThreadKey<recode::Budget> = ThreadKey::new();
+static CODERS: ThreadKey<recode::CoderBudget> = ThreadKey::new();
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
@@ -60,9 +60,9 @@ pub(crate) struct Settings {
     /// `SetInputFilter`.
     input: Option<String>,
     pub(crate) smart: smart::Settings,
-    pub(crate) deflate: Option<deflate::Server>,
+    pub(crate) deflate: Option<deflate::HostSettings>,
     pub(crate) inflation: Option<deflate::Inflation>,
-    pub(crate) brotli: Option<brotli::Server>,
+    pub(crate) brotli: Option<brotli::HostSettings>,
 }
 
 impl Merge for Settings {
@@ -109,13 +109,13 @@ pub(crate) fn set_input_filter(builder: &mut Builder, call: &Call<'_>) -> Result
 
 /// A filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FilterKind {
     Inflate,
     Deflate,
     Brotli,
 }
 
-impl Kind {
+impl FilterKind {
     /// By its name in any case.
     pub(crate) fn find(name: &str) -> Option<Self> {
         [("INFLATE", Self::Inflate), ("DEFLATE", Self::Deflate), ("BROTLI_COMPRESS", Self::Brotli)]
@@ -134,7 +134,7 @@ impl Kind {
 }
 
 /// What filters ask about a request.
-pub(crate) struct Facts<'a> {
+pub(crate) struct FilterFacts<'a> {
     /// The values of all `Accept-Encoding` fields, joined by commas.
     pub(crate) accept_encoding: Option<&'a [u8]>,
     /// Whether it is not the client's own (SSI and the like).
@@ -147,7 +147,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) env: &'a Table,
     pub(crate) holds: &'a Holds<'a>,
     /// The coders of this thread.
-    pub(crate) coders: &'a Budget,
+    pub(crate) coders: &'a CoderBudget,
     /// Where the sizes are noted for the access log.
     pub(crate) notes: &'a Notes,
     pub(crate) spent: &'a Rc<TimeSpent>,
@@ -157,7 +157,7 @@ pub(crate) struct Facts<'a> {
 
 /// A filter in its place.
 enum Active<'a> {
-    Named(Kind),
+    Named(FilterKind),
     Smart(&'a Smart),
 }
 
@@ -180,7 +180,7 @@ fn line_up<'a>(
     let mut all = Vec::new();
     let set = settings.output.as_deref().unwrap_or_default().split(';');
     for name in by_extension.iter().copied().chain(set).filter(|name| !name.is_empty()) {
-        match Kind::find(name) {
+        match FilterKind::find(name) {
             Some(kind) => all.push(Active::Named(kind)),
             None => {
                 log(Level::Error, "core", 82, &format!("an unknown filter was not added: {name}"));
@@ -226,7 +226,7 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
     }
     let accept_encoding = accept_encoding(request);
     let notes = response.notes.get_or_insert_default().clone();
-    let facts = Facts {
+    let facts = FilterFacts {
         accept_encoding: accept_encoding.as_deref(),
         is_subrequest: request.lineage.purpose == Purpose::Sub,
         is_initial: request.lineage.purpose == Purpose::Main,
@@ -274,7 +274,7 @@ fn accept_encoding(request: &RequestContext<'_>) -> Option<Vec<u8>> {
 /// takes them away before it sends one (ap_send_error_response).
 pub(crate) async fn finish(
     settings: &Settings,
-    facts: &Facts<'_>,
+    facts: &FilterFacts<'_>,
     mut response: Response,
 ) -> Response {
     if response.is_canned || settings.is_idle() && facts.by_extension.is_empty() {
@@ -292,9 +292,9 @@ pub(crate) async fn finish(
             Active::Smart(smart) => smart.choose(&mut response, facts.holds),
         };
         match kind {
-            Some(Kind::Inflate) => inflate(settings, facts, &mut response).await,
-            Some(Kind::Deflate) => deflate(settings, facts, &mut response).await,
-            Some(Kind::Brotli) => brotli(settings, facts, &mut response).await,
+            Some(FilterKind::Inflate) => inflate(settings, facts, &mut response).await,
+            Some(FilterKind::Deflate) => deflate(settings, facts, &mut response).await,
+            Some(FilterKind::Brotli) => brotli(settings, facts, &mut response).await,
             None => {}
         }
     }
@@ -302,14 +302,14 @@ pub(crate) async fn finish(
 }
 
 /// Whether filters that change the coding leave this response alone.
-fn is_untouchable(facts: &Facts<'_>, response: &Response) -> bool {
+fn is_untouchable(facts: &FilterFacts<'_>, response: &Response) -> bool {
     facts.is_subrequest
         || response.status == Status::NO_CONTENT
         || response.get("Content-Range").is_some()
 }
 
 /// deflate_out_filter of mod_deflate.c.
-async fn deflate(settings: &Settings, facts: &Facts<'_>, response: &mut Response) {
+async fn deflate(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Response) {
     let html = response.content_type.as_deref().is_some_and(|text| text.starts_with("text/html"));
     if is_untouchable(facts, response)
         || facts.env.has("no-gzip")
@@ -324,7 +324,7 @@ async fn deflate(settings: &Settings, facts: &Facts<'_>, response: &mut Response
     if !is_forced && choose(&[Coding::Gzip], facts.accept_encoding).is_none() {
         return;
     }
-    let default = deflate::Server::default();
+    let default = deflate::HostSettings::default();
     let server = settings.deflate.as_ref().unwrap_or(&default);
     let Some(coder) = deflate::Gzip::new(server) else {
         (facts.log)(Level::Error, "deflate", 1383, "unable to init Zlib: deflateInit2 returned -2");
@@ -337,7 +337,7 @@ async fn deflate(settings: &Settings, facts: &Facts<'_>, response: &mut Response
 
 /// compress_filter of mod_brotli.c. Unlike DEFLATE it also changes the fields of a 304, and takes
 /// the smallest content.
-async fn brotli(settings: &Settings, facts: &Facts<'_>, response: &mut Response) {
+async fn brotli(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Response) {
     if is_untouchable(facts, response) || facts.env.has("no-brotli") || coding::is_coded(response) {
         return;
     }
@@ -345,7 +345,7 @@ async fn brotli(settings: &Settings, facts: &Facts<'_>, response: &mut Response)
     if choose(&[Coding::Brotli], facts.accept_encoding).is_none() {
         return;
     }
-    let default = brotli::Server::default();
+    let default = brotli::HostSettings::default();
     let server = settings.brotli.as_ref().unwrap_or(&default);
     let Some(permit) = facts.coders.take() else { return };
     coding::describe(response, Coding::Brotli, server.alter_etag);
@@ -355,11 +355,11 @@ async fn brotli(settings: &Settings, facts: &Facts<'_>, response: &mut Response)
 }
 
 /// inflate_out_filter of mod_deflate.c.
-async fn inflate(settings: &Settings, facts: &Facts<'_>, response: &mut Response) {
+async fn inflate(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Response) {
     if !facts.is_initial || is_untouchable(facts, response) || !coding::uncode_gzip(response) {
         return;
     }
-    let default = deflate::Server::default();
+    let default = deflate::HostSettings::default();
     let server = settings.deflate.as_ref().unwrap_or(&default);
     response.unset("Content-Length");
     response.unset("Content-MD5");
@@ -374,7 +374,7 @@ async fn replace_body(
     response: &mut Response,
     coder: Box<dyn Coder>,
     permit: Option<Permit>,
-    facts: &Facts<'_>,
+    facts: &FilterFacts<'_>,
 ) {
     let body = std::mem::take(&mut response.body);
     response.body = recode::recode(body, coder, permit, facts.notes, facts.spent).await;
@@ -396,12 +396,12 @@ pub(crate) fn codings(
         };
         let length = whole.body.len().ok_or(Uncertain)?;
         match kind {
-            Some(Kind::Inflate) if coding::is_coded(whole) => return Err(Uncertain),
-            Some(Kind::Inflate) | None => {}
+            Some(FilterKind::Inflate) if coding::is_coded(whole) => return Err(Uncertain),
+            Some(FilterKind::Inflate) | None => {}
             Some(_) if coding::is_coded(whole) => {}
-            Some(Kind::Deflate) if length <= deflate::SMALL_BYTES => {}
-            Some(Kind::Deflate) => found.push(Coding::Gzip),
-            Some(Kind::Brotli) => found.push(Coding::Brotli),
+            Some(FilterKind::Deflate) if length <= deflate::SMALL_BYTES => {}
+            Some(FilterKind::Deflate) => found.push(Coding::Gzip),
+            Some(FilterKind::Brotli) => found.push(Coding::Brotli),
         }
     }
     Ok(found)

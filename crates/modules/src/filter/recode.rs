@@ -4,7 +4,7 @@
 
 use server::accounting::{self, TimeSpent};
 use server::representation::{Representation, load_cold};
-use server::response::{Body, Notes, Piece, Source};
+use server::response::{Body, BodyPiece, BodySource, Notes};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -41,12 +41,12 @@ const CODERS_MAX: u32 = 128;
 
 /// The coders of a thread.
 #[derive(Clone, Default)]
-pub(crate) struct Budget(Rc<Cell<u32>>);
+pub(crate) struct CoderBudget(Rc<Cell<u32>>);
 
 /// The right to have one.
-pub(crate) struct Permit(Budget);
+pub(crate) struct Permit(CoderBudget);
 
-impl Budget {
+impl CoderBudget {
     /// `None` when there are too many: the response is sent as it is.
     pub(crate) fn take(&self) -> Option<Permit> {
         let taken = self.0.get();
@@ -72,7 +72,7 @@ pub(crate) async fn recode(
 ) -> Body {
     let at_once = AT_ONCE_BYTES.min(coder.piece_bytes() as u64);
     let is_small = body.len().is_some_and(|length| length <= at_once);
-    let state = State {
+    let state = RecodeState {
         _permit: permit,
         pieces: body.pieces.into(),
         content: (Vec::new(), 0),
@@ -99,7 +99,7 @@ pub(crate) async fn recode(
 /// Whether the body has at most `count` bytes. Of a stream that is known only if all of it is
 /// there: one that is still being made is sent as it comes, however little that is.
 pub(crate) async fn is_shorter(body: &mut Body, count: u64) -> bool {
-    let [Piece::Stream(source)] = body.pieces.as_mut_slice() else {
+    let [BodyPiece::Stream(source)] = body.pieces.as_mut_slice() else {
         return body.len().is_some_and(|length| length <= count);
     };
     let mut start = Vec::new();
@@ -117,22 +117,22 @@ pub(crate) async fn is_shorter(body: &mut Body, count: u64) -> bool {
             }
         }
     }
-    body.pieces.insert(0, Piece::Bytes(start));
+    body.pieces.insert(0, BodyPiece::Bytes(start));
     false
 }
 
 /// A body that cannot be made.
 struct Broken(Option<io::Error>);
 
-impl Source for Broken {
+impl BodySource for Broken {
     fn poll_next(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         Poll::Ready(self.0.take().map_or(Ok(None), Err))
     }
 }
 
 /// What is left to be done between two pieces.
-struct State {
-    pieces: VecDeque<Piece>,
+struct RecodeState {
+    pieces: VecDeque<BodyPiece>,
     /// Content in memory that comes before `pieces`, and how much of it is done.
     content: (Vec<u8>, usize),
     /// `None` when the body is complete.
@@ -145,14 +145,14 @@ struct State {
     _permit: Option<Permit>,
 }
 
-type Step = Pin<Box<dyn Future<Output = io::Result<(State, Vec<u8>)>>>>;
+type Step = Pin<Box<dyn Future<Output = io::Result<(RecodeState, Vec<u8>)>>>>;
 
 struct Recoded {
     /// `None` after the end and after an error.
     job: Option<Step>,
 }
 
-impl Source for Recoded {
+impl BodySource for Recoded {
     fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         let Some(job) = &mut self.job else { return Poll::Ready(Ok(None)) };
         let result = ready!(job.as_mut().poll(task));
@@ -174,7 +174,7 @@ enum Input {
 }
 
 /// Code one piece of the input.
-async fn step(mut state: State) -> io::Result<(State, Vec<u8>)> {
+async fn step(mut state: RecodeState) -> io::Result<(RecodeState, Vec<u8>)> {
     let Some(mut coder) = state.coder.take() else { return Ok((state, Vec::new())) };
     let input = next_input(&mut state, coder.piece_bytes()).await?;
     let is_end = matches!(input, Input::End);
@@ -204,7 +204,7 @@ async fn step(mut state: State) -> io::Result<(State, Vec<u8>)> {
 }
 
 /// At most `count` bytes of the body.
-async fn next_input(state: &mut State, count: usize) -> io::Result<Input> {
+async fn next_input(state: &mut RecodeState, count: usize) -> io::Result<Input> {
     loop {
         let (content, done) = &mut state.content;
         if *done < content.len() {
@@ -215,34 +215,34 @@ async fn next_input(state: &mut State, count: usize) -> io::Result<Input> {
         }
         match state.pieces.pop_front() {
             None => return Ok(Input::End),
-            Some(Piece::Bytes(bytes)) => state.content = (bytes, 0),
-            Some(Piece::File { source, offset, length }) => {
+            Some(BodyPiece::Bytes(bytes)) => state.content = (bytes, 0),
+            Some(BodyPiece::File { source, offset, length }) => {
                 let now = length.min(count as u64);
                 let (next, left) = (offset + now, length - now);
                 if left > 0 {
                     let source = source.clone();
-                    state.pieces.push_front(Piece::File { source, offset: next, length: left });
+                    state.pieces.push_front(BodyPiece::File { source, offset: next, length: left });
                 }
                 state.content = (read_file(&source, offset, now, &state.spent).await?, 0);
             }
-            Some(Piece::Stream(mut source)) => {
+            Some(BodyPiece::Stream(mut source)) => {
                 let ready = poll_fn(|task| Poll::Ready(source.poll_next(task))).await;
                 let next = match ready {
                     // What came before is the client's.
                     Poll::Ready(Err(error)) if state.is_dirty => {
-                        state.pieces.push_front(Piece::Stream(Box::new(Broken(Some(error)))));
+                        state.pieces.push_front(BodyPiece::Stream(Box::new(Broken(Some(error)))));
                         return Ok(Input::Pause);
                     }
                     Poll::Ready(next) => next?,
                     // What is there must not wait in the coder for what may come much later.
                     Poll::Pending if state.is_dirty => {
-                        state.pieces.push_front(Piece::Stream(source));
+                        state.pieces.push_front(BodyPiece::Stream(source));
                         return Ok(Input::Pause);
                     }
                     Poll::Pending => poll_fn(|task| source.poll_next(task)).await?,
                 };
                 if let Some(bytes) = next {
-                    state.pieces.push_front(Piece::Stream(source));
+                    state.pieces.push_front(BodyPiece::Stream(source));
                     state.content = (bytes, 0);
                 }
             }

@@ -1,7 +1,7 @@
 //! Smart filters (mod_filter): declared by name, with providers that are tried by media type or
 //! condition, and put in a chain. `AddOutputFilterByType` makes one behind the scenes.
 
-use super::{Kind, SETTINGS};
+use super::{FilterKind, SETTINGS};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::content_coding::Uncertain;
@@ -40,19 +40,19 @@ pub(crate) struct Settings {
 pub(crate) struct Smart {
     pub(crate) place: u32,
     /// The latest first, as mod_filter keeps them.
-    providers: Vec<Provider>,
+    providers: Vec<SmartProvider>,
 }
 
 /// What a smart filter may become.
 #[derive(Clone, Debug)]
-struct Provider {
-    kind: Kind,
-    condition: Condition,
-    flags: Flags,
+struct SmartProvider {
+    kind: FilterKind,
+    condition: ProviderCondition,
+    flags: ProtocolFlags,
 }
 
 #[derive(Clone, Debug)]
-enum Condition {
+enum ProviderCondition {
     /// The media type is one of these.
     Types(Vec<String>),
     /// An expression holds.
@@ -61,7 +61,7 @@ enum Condition {
 
 /// `FilterProtocol`: what a filter does to the protocol that it does not say itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Flags {
+struct ProtocolFlags {
     changes: bool,
     changes_length: bool,
     no_ranges: bool,
@@ -102,8 +102,8 @@ impl Settings {
         self.declared.insert(name.to_owned(), Arc::new(smart));
     }
 
-    fn provide(&mut self, name: &str, kind: Kind, condition: Condition) {
-        let provider = Provider { kind, condition, flags: Flags::default() };
+    fn provide(&mut self, name: &str, kind: FilterKind, condition: ProviderCondition) {
+        let provider = SmartProvider { kind, condition, flags: ProtocolFlags::default() };
         match self.declared.get_mut(name) {
             Some(known) => Arc::make_mut(known).providers.insert(0, provider),
             None => {
@@ -142,7 +142,7 @@ impl Settings {
 impl Smart {
     /// What it is for this response (filter_lookup); `None` leaves the response alone. What
     /// `FilterProtocol` says about the provider is done to the fields.
-    pub(crate) fn choose(&self, response: &mut Response, holds: &Holds<'_>) -> Option<Kind> {
+    pub(crate) fn choose(&self, response: &mut Response, holds: &Holds<'_>) -> Option<FilterKind> {
         let content_type = response.content_type.as_deref();
         let provider = self.provider(content_type, &|condition| holds(condition, response))?;
         provider.flags.apply(response);
@@ -150,9 +150,13 @@ impl Smart {
     }
 
     /// What it is for a media type, unless that depends on the request.
-    pub(crate) fn by_type(&self, content_type: Option<&str>) -> Result<Option<Kind>, Uncertain> {
-        let is_expression = |p: &Provider| matches!(p.condition, Condition::Expression(_));
-        if self.providers.iter().any(|p| is_expression(p) || p.flags != Flags::default()) {
+    pub(crate) fn by_type(
+        &self,
+        content_type: Option<&str>,
+    ) -> Result<Option<FilterKind>, Uncertain> {
+        let is_expression =
+            |p: &SmartProvider| matches!(p.condition, ProviderCondition::Expression(_));
+        if self.providers.iter().any(|p| is_expression(p) || p.flags != ProtocolFlags::default()) {
             return Err(Uncertain);
         }
         Ok(self.provider(content_type, &|_| false).map(|provider| provider.kind))
@@ -162,11 +166,13 @@ impl Smart {
         &self,
         content_type: Option<&str>,
         holds: &dyn Fn(&Expression) -> bool,
-    ) -> Option<&Provider> {
+    ) -> Option<&SmartProvider> {
         let bare = content_type.map(|text| text.split([';', ' ', '\t']).next().unwrap_or(""));
         self.providers.iter().find(|provider| match &provider.condition {
-            Condition::Types(types) => bare.is_some_and(|bare| types.iter().any(|t| t == bare)),
-            Condition::Expression(condition) => holds(condition),
+            ProviderCondition::Types(types) => {
+                bare.is_some_and(|bare| types.iter().any(|t| t == bare))
+            }
+            ProviderCondition::Expression(condition) => holds(condition),
         })
     }
 }
@@ -174,7 +180,7 @@ impl Smart {
 /// Says whether an expression holds for a response.
 pub(crate) type Holds<'a> = dyn Fn(&Expression, &Response) -> bool + 'a;
 
-impl Flags {
+impl ProtocolFlags {
     /// Words such as `change=yes`; unknown ones are passed over, as in httpd.
     fn parse(text: &str) -> Self {
         let mut flags = Self::default();
@@ -222,9 +228,9 @@ fn filter_declare(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn known(name: &str, nth: usize) -> Result<Kind, Error> {
+fn known(name: &str, nth: usize) -> Result<FilterKind, Error> {
     let unknown = || Error::argument(nth, format!("Unknown filter provider {name}"));
-    Kind::find(name).ok_or_else(unknown)
+    FilterKind::find(name).ok_or_else(unknown)
 }
 
 fn filter_provider(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
@@ -233,7 +239,7 @@ fn filter_provider(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
     let condition = Expression::parse(call.arg(2), mode).map_err(|text| {
         Error::argument(2, format!("Error parsing FilterProvider expression:{text}"))
     })?;
-    settings(builder).provide(call.arg(0), kind, Condition::Expression(condition));
+    settings(builder).provide(call.arg(0), kind, ProviderCondition::Expression(condition));
     Ok(())
 }
 
@@ -252,7 +258,7 @@ fn add_output_filter_by_type(builder: &mut Builder, call: &Call<'_>) -> Result<(
         let smart = format!("BYTYPE:{name}");
         let settings = settings(builder);
         let is_new = !settings.declared.contains_key(&smart);
-        settings.provide(&smart, kind, Condition::Types(types.to_vec()));
+        settings.provide(&smart, kind, ProviderCondition::Types(types.to_vec()));
         if is_new {
             settings.link(&smart);
         }
@@ -282,10 +288,10 @@ fn filter_protocol(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
         return Ok(()); // of the filter itself they concern answers of other servers, or its input
     };
     let no_provider = || Error::argument(1, "FilterProtocol: No such provider for this filter");
-    let kind = Kind::find(name).ok_or_else(no_provider)?;
+    let kind = FilterKind::find(name).ok_or_else(no_provider)?;
     let mut providers = smart.providers.iter_mut();
     let provider = providers.find(|provider| provider.kind == kind).ok_or_else(no_provider)?;
-    provider.flags = Flags::parse(flags);
+    provider.flags = ProtocolFlags::parse(flags);
     Ok(())
 }
 
@@ -318,19 +324,23 @@ mod tests {
     #[test]
     fn the_latest_provider_that_fits_is_chosen() {
         let mut settings = Settings::default();
-        let html = Condition::Types(vec!["text/html".into()]);
-        settings.provide("f", Kind::Deflate, html.clone());
-        settings.provide("f", Kind::Brotli, html);
-        settings.provide("f", Kind::Deflate, Condition::Types(vec!["text/css".into()]));
+        let html = ProviderCondition::Types(vec!["text/html".into()]);
+        settings.provide("f", FilterKind::Deflate, html.clone());
+        settings.provide("f", FilterKind::Brotli, html);
+        settings.provide(
+            "f",
+            FilterKind::Deflate,
+            ProviderCondition::Types(vec!["text/css".into()]),
+        );
         let smart = &settings.declared["f"];
-        assert_eq!(smart.by_type(Some("text/html; charset=utf-8")), Ok(Some(Kind::Brotli)));
-        assert_eq!(smart.by_type(Some("text/css")), Ok(Some(Kind::Deflate)));
+        assert_eq!(smart.by_type(Some("text/html; charset=utf-8")), Ok(Some(FilterKind::Brotli)));
+        assert_eq!(smart.by_type(Some("text/css")), Ok(Some(FilterKind::Deflate)));
         assert_eq!(smart.by_type(Some("text/htm")), Ok(None));
         assert_eq!(smart.by_type(None), Ok(None));
         settings.provide(
             "f",
-            Kind::Deflate,
-            Condition::Expression(
+            FilterKind::Deflate,
+            ProviderCondition::Expression(
                 Expression::parse("true", server::expression::Mode::default()).unwrap(),
             ),
         );

@@ -3,10 +3,10 @@
 
 use super::SETTINGS;
 use super::*;
-use config::directive::Module;
+use config::directive::ModuleDirectives;
 use flate2::read::MultiGzDecoder;
 use server::accounting::TimeSpent;
-use server::response::{Body, Piece, Source};
+use server::response::{Body, BodyPiece, BodySource};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::io::{self, Read};
@@ -27,13 +27,13 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 
 /// Settings from configuration text, or the errors.
 fn configure(text: &str) -> Result<Settings, String> {
-    static ALL: &[&Module<Builder>] = &[
+    static ALL: &[&ModuleDirectives<Builder>] = &[
         &crate::core::MODULE.table,
         &smart::MODULE.table,
         &deflate::MODULE.table,
         &brotli::MODULE.table,
     ];
-    let index = config::Index::new(ALL, &[]);
+    let index = config::DirectiveIndex::new(ALL, &[]);
     let mut builder = Builder::default();
     let tree = config::parse("t.conf", text.as_bytes(), 1);
     let found = config::apply(&tree.nodes, &index, &mut builder);
@@ -50,7 +50,7 @@ struct Asked<'a> {
     env: &'a [&'a str],
     /// Whether conditions hold.
     holds: bool,
-    coders: Budget,
+    coders: CoderBudget,
     notes: Notes,
 }
 
@@ -58,7 +58,7 @@ fn pass(text: &str, asked: &Asked<'_>, response: Response) -> Response {
     let settings = configure(text).unwrap();
     let mut env = Table::default();
     asked.env.iter().for_each(|name| env.set(name, "1"));
-    let facts = Facts {
+    let facts = FilterFacts {
         accept_encoding: asked.accept.map(str::as_bytes),
         is_subrequest: false,
         is_initial: true,
@@ -94,9 +94,9 @@ fn read(body: Body) -> io::Result<Vec<u8>> {
     let mut all = Vec::new();
     for piece in body.pieces {
         match piece {
-            Piece::Bytes(bytes) => all.extend(bytes),
-            Piece::File { .. } => panic!("no files here"),
-            Piece::Stream(mut source) => {
+            BodyPiece::Bytes(bytes) => all.extend(bytes),
+            BodyPiece::File { .. } => panic!("no files here"),
+            BodyPiece::Stream(mut source) => {
                 while let Some(bytes) = run(poll_fn(|task| source.poll_next(task)))? {
                     all.extend(bytes);
                 }
@@ -280,7 +280,7 @@ fn inflate_undoes_what_was_done_before() {
 /// Inflate `coded` in pieces of `size` bytes.
 fn inflate_in_pieces(coded: &[u8], size: usize) -> io::Result<Vec<u8>> {
     let mut coder =
-        deflate::Gunzip::new(&deflate::Server::default(), deflate::Inflation::default());
+        deflate::Gunzip::new(&deflate::HostSettings::default(), deflate::Inflation::default());
     let mut out = Vec::new();
     coded.chunks(size).try_for_each(|piece| coder.write(piece, &mut out))?;
     coder.finish(&mut out)?;
@@ -320,7 +320,7 @@ fn a_few_bytes_that_become_very_many_are_refused() {
     let bomb = read(pass(DEFLATE, &gzip(), zeros).body).unwrap();
     assert!(bomb.len() < 6_000, "{}", bomb.len());
     let packed = Response::page("x", bomb).field("Content-Encoding", "gzip");
-    let Piece::Stream(mut source) =
+    let BodyPiece::Stream(mut source) =
         pass("SetOutputFilter INFLATE", &gzip(), packed).body.pieces.remove(0)
     else {
         panic!("its length is not known")
@@ -339,7 +339,7 @@ fn a_few_bytes_that_become_very_many_are_refused() {
 /// Words that come one by one, with nothing between them.
 struct Words(Vec<&'static str>, Rc<Cell<usize>>);
 
-impl Source for Words {
+impl BodySource for Words {
     fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         self.1.set(self.1.get() + 1);
         match self.0.pop() {
@@ -356,7 +356,7 @@ fn a_slow_source_is_sent_on_without_waiting_for_more() {
     let words = Words(vec!["end", "", LONG, "", LONG], polls.clone());
     let response = Response { body: Body::stream(words), ..page(0) };
     let response = pass(DEFLATE, &gzip(), response);
-    let Some(Piece::Stream(mut source)) = response.body.pieces.into_iter().next() else {
+    let Some(BodyPiece::Stream(mut source)) = response.body.pieces.into_iter().next() else {
         panic!("its length is not known")
     };
     let mut seen = Vec::new();

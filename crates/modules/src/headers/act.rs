@@ -1,10 +1,10 @@
 //! What the rules do (do_headers_fixup of mod_headers.c), and when: early, as a fixup of the
 //! request, and on a response before it is sent.
 
-use super::{Action, Condition, Edit, Rule, SETTINGS, Value};
+use super::{Edit, HeaderAction, HeaderCondition, HeaderRule, SETTINGS, Value};
 use logging::level::Level;
 use message::{Method, Status, scan};
-use pattern::{EXPANSION_MAX_BYTES, Regex, Template};
+use pattern::{EXPANSION_MAX_BYTES, Regex, Replacement};
 use server::failure::Failure;
 use server::fields;
 use server::phase::Stop;
@@ -20,11 +20,12 @@ pub(crate) fn early(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let rules = SETTINGS.of(&settings);
     // None of these has a condition that could be waited for.
     let mut done = ended(change_request(request, &rules.request, true));
-    for (rules, list) in [(&rules.always, List::Always), (&rules.success, List::Success)] {
-        let mut work = Work { request, response: None, list, may_wait: false };
+    for (rules, list) in [(&rules.always, FieldList::Always), (&rules.success, FieldList::Success)]
+    {
+        let mut work = HeaderWork { request, response: None, list, may_wait: false };
         done = done.and_then(|()| ended(work.run(rules, true)));
     }
-    done.map_err(|TooLong| {
+    done.map_err(|ValueTooLong| {
         let text = "Regular expression replacement failed (replacement too long?)";
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "headers", text);
         failure.id(1504).level(Level::Crit).into()
@@ -74,9 +75,9 @@ fn has_filters(request: &RequestContext<'_>) -> bool {
 
 /// The filter FIXUP_HEADERS_ERR. An error page forgets what the handler has set; what was there
 /// for all responses stays out of reach of the rules (ap_send_error_response).
-fn on_error(request: &mut RequestContext<'_>, response: &mut Response, rules: &[Arc<Rule>]) {
+fn on_error(request: &mut RequestContext<'_>, response: &mut Response, rules: &[Arc<HeaderRule>]) {
     let apart = std::mem::take(&mut request.output.always);
-    run_on(request, response, List::Always, rules);
+    run_on(request, response, FieldList::Always, rules);
     request.output.always.extend(apart);
 }
 
@@ -84,8 +85,8 @@ fn on_error(request: &mut RequestContext<'_>, response: &mut Response, rules: &[
 fn on_success(
     request: &mut RequestContext<'_>,
     response: &mut Response,
-    always: &[Arc<Rule>],
-    success: &[Arc<Rule>],
+    always: &[Arc<HeaderRule>],
+    success: &[Arc<HeaderRule>],
 ) {
     // httpd keeps these two elsewhere until all fields are known.
     let is_apart = |field: &Field| {
@@ -94,8 +95,8 @@ fn on_success(
     let fields = std::mem::take(&mut response.fields);
     let (apart, fields): (Vec<Field>, _) = fields.into_iter().partition(is_apart);
     response.fields = fields;
-    run_on(request, response, List::Always, always);
-    run_on(request, response, List::Success, success);
+    run_on(request, response, FieldList::Always, always);
+    run_on(request, response, FieldList::Success, success);
     for (name, value) in apart {
         fields::set(&mut response.fields, &name, value);
     }
@@ -104,11 +105,11 @@ fn on_success(
 fn run_on(
     request: &mut RequestContext<'_>,
     response: &mut Response,
-    list: List,
-    rules: &[Arc<Rule>],
+    list: FieldList,
+    rules: &[Arc<HeaderRule>],
 ) {
     // A replacement that is too long ends the work here as in httpd, without an error.
-    let mut work = Work { request, response: Some(response), list, may_wait: false };
+    let mut work = HeaderWork { request, response: Some(response), list, may_wait: false };
     let _ = ended(work.run(rules, false));
 }
 
@@ -140,27 +141,30 @@ fn check(fields: &[Field]) -> Result<(), Failure> {
 /// connection are read has been decided, and stays.
 async fn change_request(
     request: &mut RequestContext<'_>,
-    rules: &[Arc<Rule>],
+    rules: &[Arc<HeaderRule>],
     is_early: bool,
-) -> Result<(), TooLong> {
-    let counts = |rule: &Arc<Rule>| matches!(rule.condition, Condition::Early) == is_early;
+) -> Result<(), ValueTooLong> {
+    let counts =
+        |rule: &Arc<HeaderRule>| matches!(rule.condition, HeaderCondition::Early) == is_early;
     if !rules.iter().any(counts) {
         return Ok(());
     }
     // Conditions and ranges are answered from what is prepared, too, but not as they came.
-    let is_unusual = |rule: &Arc<Rule>| sharing::is_unusual(rule.name.as_bytes());
+    let is_unusual = |rule: &Arc<HeaderRule>| sharing::is_unusual(rule.name.as_bytes());
     // The others do nothing to a request that lacks the field, which the fast path makes sure of.
-    let is_for_all = |rule: &Arc<Rule>| !matches!(rule.action, Action::Unset | Action::Edit(_));
+    let is_for_all = |rule: &Arc<HeaderRule>| {
+        !matches!(rule.action, HeaderAction::Unset | HeaderAction::Edit(_))
+    };
     if rules.iter().any(|rule| is_unusual(rule) || is_for_all(rule)) {
         request.mark_personal();
     }
     // Unmarked: what the rules change marks the answer, and those for whom they would change
     // something are given no shared one (`is_plain`).
     let before = fields::of_request(&request.unmarked(Because::AskedOfEach).received);
-    let list = List::Request(before.clone());
-    let mut work = Work { request, response: None, list, may_wait: true };
+    let list = FieldList::Request(before.clone());
+    let mut work = HeaderWork { request, response: None, list, may_wait: true };
     let done = work.run(rules, is_early).await;
-    let List::Request(list) = work.list else { return done };
+    let FieldList::Request(list) = work.list else { return done };
     if list != before {
         // Logs show the changed fields, and everybody's are others.
         request.set_fields(&list);
@@ -169,17 +173,17 @@ async fn change_request(
 }
 
 /// What comes of work that waits for nothing.
-fn ended(work: impl Future<Output = Result<(), TooLong>>) -> Result<(), TooLong> {
+fn ended(work: impl Future<Output = Result<(), ValueTooLong>>) -> Result<(), ValueTooLong> {
     waiting::ended(work).unwrap_or(Ok(()))
 }
 
 /// A replacement has become longer than httpd allows.
 #[derive(Debug)]
-struct TooLong;
+struct ValueTooLong;
 
 /// Which fields are changed.
 #[derive(Clone, Debug)]
-enum List {
+enum FieldList {
     Request(Vec<Field>),
     /// `r->err_headers_out`
     Always,
@@ -188,25 +192,25 @@ enum List {
 }
 
 /// Rules at work on one list of fields.
-struct Work<'w, 'a> {
+struct HeaderWork<'w, 'a> {
     request: &'w mut RequestContext<'a>,
     response: Option<&'w mut Response>,
-    list: List,
+    list: FieldList,
     /// Whether conditions may be waited for; else the thread itself does.
     may_wait: bool,
 }
 
-impl Work<'_, '_> {
+impl HeaderWork<'_, '_> {
     fn fields(&mut self) -> &mut Vec<Field> {
         match (&mut self.list, &mut self.response) {
-            (List::Request(fields), _) => fields,
-            (List::Always, _) => &mut self.request.output.always,
-            (List::Success, Some(response)) => &mut response.fields,
-            (List::Success, None) => &mut self.request.output.fields,
+            (FieldList::Request(fields), _) => fields,
+            (FieldList::Always, _) => &mut self.request.output.always,
+            (FieldList::Success, Some(response)) => &mut response.fields,
+            (FieldList::Success, None) => &mut self.request.output.fields,
         }
     }
 
-    async fn run(&mut self, rules: &[Arc<Rule>], is_early: bool) -> Result<(), TooLong> {
+    async fn run(&mut self, rules: &[Arc<HeaderRule>], is_early: bool) -> Result<(), ValueTooLong> {
         for rule in rules {
             if self.counts(&rule.condition, is_early).await {
                 self.act(rule)?;
@@ -215,17 +219,17 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    async fn counts(&mut self, condition: &Condition, is_early: bool) -> bool {
+    async fn counts(&mut self, condition: &HeaderCondition, is_early: bool) -> bool {
         match condition {
-            Condition::Early => is_early,
+            HeaderCondition::Early => is_early,
             _ if is_early => false,
-            Condition::Always => true,
-            Condition::Variable { name, is_absent } => {
+            HeaderCondition::Always => true,
+            HeaderCondition::Variable { name, is_absent } => {
                 self.request.mark_personal();
                 self.request.tables.env.has(name) != *is_absent
             }
             // As in httpd a condition without a value is none.
-            Condition::Expression(expression) => {
+            HeaderCondition::Expression(expression) => {
                 let response = self.response.as_deref();
                 let holds = match self.may_wait {
                     true => expression.holds(self.request, response).await,
@@ -249,37 +253,37 @@ impl Work<'_, '_> {
         value.of(self.request, self.response.as_deref())
     }
 
-    fn act(&mut self, rule: &Rule) -> Result<(), TooLong> {
+    fn act(&mut self, rule: &HeaderRule) -> Result<(), ValueTooLong> {
         let name = rule.name.as_str();
         match &rule.action {
-            Action::Add(value) => {
+            HeaderAction::Add(value) => {
                 let value = self.value(value);
                 fields::add(self.fields(), name, value);
             }
-            Action::Append(value) => {
+            HeaderAction::Append(value) => {
                 let value = self.value(value);
                 fields::merge(self.fields(), name, value);
             }
-            Action::Merge(value) => {
+            HeaderAction::Merge(value) => {
                 let value = self.value(value);
                 let fields = self.fields();
                 if !fields::get(fields, name).is_some_and(|list| has_item(list, &value)) {
                     fields::merge(fields, name, value);
                 }
             }
-            Action::Set(value) => self.set(name, value),
-            Action::SetIfEmpty(value) => {
+            HeaderAction::Set(value) => self.set(name, value),
+            HeaderAction::SetIfEmpty(value) => {
                 if fields::get(self.fields(), name).is_none() {
                     self.set(name, value);
                 }
             }
-            Action::Unset => {
+            HeaderAction::Unset => {
                 fields::unset(self.fields(), name);
                 self.set_content_type(name, None);
             }
-            Action::Echo(regex) => self.echo(regex),
-            Action::Edit(edit) => self.edit(name, edit)?,
-            Action::Note(value) => {
+            HeaderAction::Echo(regex) => self.echo(regex),
+            HeaderAction::Edit(edit) => self.edit(name, edit)?,
+            HeaderAction::Note(value) => {
                 let note = self.value(value);
                 if let Some(found) = fields::get(self.fields(), name).map(<[u8]>::to_vec) {
                     self.request.tables.notes.set(&String::from_utf8_lossy(&note), found);
@@ -298,7 +302,8 @@ impl Work<'_, '_> {
     /// The media type of a response is no field of its list (`r->content_type`), though a field of
     /// that name says where it stands.
     fn set_content_type(&mut self, name: &str, value: Option<&[u8]>) {
-        if matches!(self.list, List::Request(_)) || !name.eq_ignore_ascii_case("Content-Type") {
+        if matches!(self.list, FieldList::Request(_)) || !name.eq_ignore_ascii_case("Content-Type")
+        {
             return;
         }
         let value = value.map(|value| String::from_utf8_lossy(value).into_owned());
@@ -319,7 +324,7 @@ impl Work<'_, '_> {
         }
     }
 
-    fn edit(&mut self, name: &str, edit: &Edit) -> Result<(), TooLong> {
+    fn edit(&mut self, name: &str, edit: &Edit) -> Result<(), ValueTooLong> {
         let content_type = self.response.as_ref().and_then(|it| it.content_type.clone());
         if name.eq_ignore_ascii_case("Content-Type")
             && let Some(content_type) = content_type
@@ -341,21 +346,21 @@ impl Work<'_, '_> {
 
     /// process_regexp: the first match, or one after the other behind it. httpd never ends where
     /// an empty match could be replaced again; here such a one is the last.
-    fn replace(&self, edit: &Edit, value: &[u8]) -> Result<Vec<u8>, TooLong> {
+    fn replace(&self, edit: &Edit, value: &[u8]) -> Result<Vec<u8>, ValueTooLong> {
         let mut out = Vec::new();
         let mut rest = value;
         while let Ok(Some(captures)) = edit.regex.captures(rest) {
             let Some(found) = captures.get(0) else { break };
             let template = self.value(&edit.replacement);
-            let template = Template::parse(&template);
+            let template = Replacement::parse(&template);
             out.extend_from_slice(&rest[..found.start]);
-            template.expand(rest, &captures, &mut out).map_err(|_| TooLong)?;
+            template.expand(rest, &captures, &mut out).map_err(|_| ValueTooLong)?;
             rest = &rest[found.end..];
             if !edit.is_repeated || found.is_empty() {
                 break;
             }
             if out.len() > EXPANSION_MAX_BYTES {
-                return Err(TooLong);
+                return Err(ValueTooLong);
             }
         }
         out.extend_from_slice(rest);

@@ -1,9 +1,9 @@
 //! The lines `Header` and `RequestHeader` (header_cmd and header_inout_cmd of mod_headers.c).
 
 use super::format::Value;
-use super::{Action, Condition, Edit, Rule, SETTINGS};
+use super::{Edit, HeaderAction, HeaderCondition, HeaderRule, SETTINGS};
 use config::directive::row;
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use pattern::Regex;
 use server::expression::{Expression, Mode};
@@ -42,7 +42,7 @@ enum Side {
 }
 
 fn header(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let mut words = Words::new(call.raw);
+    let mut words = LineWords::new(call.raw);
     let first = word(&mut words);
     let (side, action) = match first.to_ascii_lowercase().as_str() {
         "always" => (Side::Always, word(&mut words)),
@@ -53,12 +53,12 @@ fn header(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 fn request_header(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let mut words = Words::new(call.raw);
+    let mut words = LineWords::new(call.raw);
     let action = word(&mut words);
     add(builder, call, Side::Request, &action, words)
 }
 
-fn word(words: &mut Words<'_>) -> String {
+fn word(words: &mut LineWords<'_>) -> String {
     words.next().map(|word| word.text).unwrap_or_default()
 }
 
@@ -67,7 +67,7 @@ fn add(
     call: &Call<'_>,
     side: Side,
     action: &str,
-    mut words: Words<'_>,
+    mut words: LineWords<'_>,
 ) -> Result<(), Error> {
     let mode = builder.mode();
     let name = word(&mut words);
@@ -88,10 +88,16 @@ fn add(
 
 /// What `value`, the word behind it and the next one mean depends on the action; the errors come
 /// in httpd's order.
-fn rule(side: Side, action: &str, name: &str, rest: &[String], mode: Mode) -> Result<Rule, Error> {
+fn rule(
+    side: Side,
+    action: &str,
+    name: &str,
+    rest: &[String],
+    mode: Mode,
+) -> Result<HeaderRule, Error> {
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     let action = action.to_ascii_lowercase();
-    let (action, clause): (Action, Option<&str>) = match action.as_str() {
+    let (action, clause): (HeaderAction, Option<&str>) = match action.as_str() {
         "set" | "setifempty" | "add" | "append" | "merge" | "note" => {
             if action == "note" && side == Side::Request {
                 return Err("RequestHeader does not support the 'note' action".into());
@@ -101,16 +107,16 @@ fn rule(side: Side, action: &str, name: &str, rest: &[String], mode: Mode) -> Re
             let condition = condition(clause, mode)?;
             let value = Value::parse(given, mode)?;
             let action = match action.as_str() {
-                "set" => Action::Set(value),
-                "setifempty" => Action::SetIfEmpty(value),
-                "add" => Action::Add(value),
-                "append" => Action::Append(value),
-                "merge" => Action::Merge(value),
-                _ => Action::Note(value),
+                "set" => HeaderAction::Set(value),
+                "setifempty" => HeaderAction::SetIfEmpty(value),
+                "add" => HeaderAction::Add(value),
+                "append" => HeaderAction::Append(value),
+                "merge" => HeaderAction::Merge(value),
+                _ => HeaderAction::Note(value),
             };
-            return Ok(Rule { action, name: before_colon(name), condition });
+            return Ok(HeaderRule { action, name: before_colon(name), condition });
         }
-        "unset" => (Action::Unset, lone_clause(&rest, "header unset takes two arguments")?),
+        "unset" => (HeaderAction::Unset, lone_clause(&rest, "header unset takes two arguments")?),
         "echo" => echo(side, name, &rest, mode)?,
         "edit" | "edit*" => edit(&rest, action == "edit*", mode)?,
         _ => {
@@ -119,7 +125,7 @@ fn rule(side: Side, action: &str, name: &str, rest: &[String], mode: Mode) -> Re
                 .into());
         }
     };
-    Ok(Rule { action, name: before_colon(name), condition: condition(clause, mode)? })
+    Ok(HeaderRule { action, name: before_colon(name), condition: condition(clause, mode)? })
 }
 
 fn before_colon(name: &str) -> String {
@@ -151,21 +157,21 @@ fn echo<'r>(
     name: &str,
     rest: &[&'r str],
     mode: Mode,
-) -> Result<(Action, Option<&'r str>), Error> {
+) -> Result<(HeaderAction, Option<&'r str>), Error> {
     let clause = lone_clause(rest, "Header echo takes two arguments")?;
     if side == Side::Request {
         return Err("Header echo only valid on Header directives".into());
     }
     let regex = Regex::new(name, mode.regex)
         .map_err(|_| Error::from("Header echo regex could not be compiled"))?;
-    Ok((Action::Echo(regex), clause))
+    Ok((HeaderAction::Echo(regex), clause))
 }
 
 fn edit<'r>(
     rest: &[&'r str],
     is_repeated: bool,
     mode: Mode,
-) -> Result<(Action, Option<&'r str>), Error> {
+) -> Result<(HeaderAction, Option<&'r str>), Error> {
     let [regex, replacement, clause @ ..] = rest else {
         return Err("Header edit requires a match and a substitution".into());
     };
@@ -174,13 +180,13 @@ fn edit<'r>(
     let clause = clause.first().copied();
     condition(clause, mode)?;
     let replacement = Value::parse(replacement, mode)?;
-    Ok((Action::Edit(Edit { regex, replacement, is_repeated }), clause))
+    Ok((HeaderAction::Edit(Edit { regex, replacement, is_repeated }), clause))
 }
 
-fn condition(clause: Option<&str>, mode: Mode) -> Result<Condition, Error> {
-    let Some(clause) = clause else { return Ok(Condition::Always) };
+fn condition(clause: Option<&str>, mode: Mode) -> Result<HeaderCondition, Error> {
+    let Some(clause) = clause else { return Ok(HeaderCondition::Always) };
     if clause.eq_ignore_ascii_case("early") {
-        return Ok(Condition::Early);
+        return Ok(HeaderCondition::Early);
     }
     if let Some(name) = after(clause, "env=") {
         let (name, is_absent) = match name.strip_prefix('!') {
@@ -192,11 +198,11 @@ fn condition(clause: Option<&str>, mode: Mode) -> Result<Condition, Error> {
                         form env=envar "
                 .into());
         }
-        return Ok(Condition::Variable { name: name.to_owned(), is_absent });
+        return Ok(HeaderCondition::Variable { name: name.to_owned(), is_absent });
     }
     if let Some(text) = after(clause, "expr=") {
         let said = |error| Error::from(format!("Can't parse envclause/expression: {error}"));
-        return Expression::parse(text, mode).map(Condition::Expression).map_err(said);
+        return Expression::parse(text, mode).map(HeaderCondition::Expression).map_err(said);
     }
     Err(format!("Unknown parameter: {clause}").into())
 }
@@ -212,7 +218,7 @@ mod tests {
     use super::*;
 
     fn refused(side: Side, line: &str) -> String {
-        let mut words = Words::new(line).map(|word| word.text);
+        let mut words = LineWords::new(line).map(|word| word.text);
         let (action, name) = (words.next().unwrap(), words.next().unwrap_or_default());
         let rest: Vec<String> = words.collect();
         rule(side, &action, &name, &rest, Mode::default()).unwrap_err().text

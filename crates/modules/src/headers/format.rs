@@ -4,7 +4,7 @@
 use logging::level::Level;
 use runtime::clock;
 use scoreboard::{ProcessState, RowState, Snapshot};
-use server::expression::{Mode, Text};
+use server::expression::{ExpressionText, Mode};
 use server::request_context::RequestContext;
 use server::response::Response;
 
@@ -13,14 +13,14 @@ use server::response::Response;
 pub(super) enum Value {
     /// The same for every request.
     Constant(Vec<u8>),
-    Pieces(Vec<Piece>),
+    Pieces(Vec<FormatPiece>),
     /// `expr=...`
-    Expression(Text),
+    Expression(ExpressionText),
 }
 
 /// A part of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum FormatPiece {
     Text(Vec<u8>),
     /// `%D`
     Duration,
@@ -42,14 +42,14 @@ impl Value {
     /// Compile `text`.
     pub(super) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
         if let Some(expression) = text.strip_prefix("expr=") {
-            let parsed = Text::parse(expression, mode);
+            let parsed = ExpressionText::parse(expression, mode);
             let said = |error| format!("Can't parse value expression : {error}");
             return parsed.map(Self::Expression).map_err(said);
         }
         let pieces = pieces(text)?;
         Ok(match pieces.as_slice() {
             [] => Self::Constant(Vec::new()),
-            [Piece::Text(text)] => Self::Constant(text.clone()),
+            [FormatPiece::Text(text)] => Self::Constant(text.clone()),
             _ => Self::Pieces(pieces),
         })
     }
@@ -74,7 +74,7 @@ impl Value {
 }
 
 /// Items and the texts between them.
-fn pieces(text: &str) -> Result<Vec<Piece>, String> {
+fn pieces(text: &str) -> Result<Vec<FormatPiece>, String> {
     let mut pieces = Vec::new();
     let mut literal = Vec::new();
     let mut rest = text;
@@ -93,9 +93,9 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     Ok(pieces)
 }
 
-fn flush(literal: &mut Vec<u8>, pieces: &mut Vec<Piece>) {
+fn flush(literal: &mut Vec<u8>, pieces: &mut Vec<FormatPiece>) {
     if !literal.is_empty() {
-        pieces.push(Piece::Text(std::mem::take(literal)));
+        pieces.push(FormatPiece::Text(std::mem::take(literal)));
     }
 }
 
@@ -111,7 +111,7 @@ fn escape<'t>(behind: &'t str, literal: &mut Vec<u8>) -> &'t str {
 fn item<'t>(
     behind: &'t str,
     literal: &mut Vec<u8>,
-    pieces: &mut Vec<Piece>,
+    pieces: &mut Vec<FormatPiece>,
 ) -> Result<&'t str, String> {
     // A `%` at the end is one, too.
     if behind.is_empty() || behind.starts_with('%') {
@@ -124,13 +124,13 @@ fn item<'t>(
     };
     let letter = behind.chars().next();
     let piece = match letter {
-        Some('D') => Piece::Duration,
-        Some('t') => Piece::Time,
-        Some('e') => Piece::Variable(name.to_owned()),
-        Some('s') => Piece::Tls,
-        Some('l') => Piece::LoadAverages,
-        Some('i') => Piece::Idle,
-        Some('b') => Piece::Busy,
+        Some('D') => FormatPiece::Duration,
+        Some('t') => FormatPiece::Time,
+        Some('e') => FormatPiece::Variable(name.to_owned()),
+        Some('s') => FormatPiece::Tls,
+        Some('l') => FormatPiece::LoadAverages,
+        Some('i') => FormatPiece::Idle,
+        Some('b') => FormatPiece::Busy,
         _ => {
             let letter = letter.map(String::from).unwrap_or_default();
             return Err(format!("Unrecognized header format %{letter}"));
@@ -141,7 +141,7 @@ fn item<'t>(
     Ok(&behind[1..])
 }
 
-impl Piece {
+impl FormatPiece {
     fn write(&self, request: &RequestContext<'_>, out: &mut Vec<u8>) {
         let received = request.received();
         let text = match self {
@@ -194,8 +194,8 @@ fn workers(request: &RequestContext<'_>) -> (usize, usize) {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Piece {
-        Piece::Text(text.as_bytes().to_vec())
+    fn text(text: &str) -> FormatPiece {
+        FormatPiece::Text(text.as_bytes().to_vec())
     }
 
     #[test]
@@ -206,12 +206,17 @@ mod tests {
             ("100%%", vec![text("100%")]),
             ("100%", vec![text("100%")]),
             (r"a\tb\nc\rd\\e\q\", vec![text("a\tb\nc\rd\\e\\q\\")]),
-            (r"\%D", vec![text("\\"), Piece::Duration]),
-            ("%D %t", vec![Piece::Duration, text(" "), Piece::Time]),
-            ("a%{X y}eb", vec![text("a"), Piece::Variable("X y".into()), text("b")]),
+            (r"\%D", vec![text("\\"), FormatPiece::Duration]),
+            ("%D %t", vec![FormatPiece::Duration, text(" "), FormatPiece::Time]),
+            ("a%{X y}eb", vec![text("a"), FormatPiece::Variable("X y".into()), text("b")]),
             (
                 "%l%i%b%{SSL_CIPHER}s",
-                vec![Piece::LoadAverages, Piece::Idle, Piece::Busy, Piece::Tls],
+                vec![
+                    FormatPiece::LoadAverages,
+                    FormatPiece::Idle,
+                    FormatPiece::Busy,
+                    FormatPiece::Tls,
+                ],
             ),
         ];
         for (given, expected) in rows {

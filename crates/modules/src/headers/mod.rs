@@ -14,7 +14,7 @@ pub(crate) use directives::MODULE;
 use format::Value;
 use pattern::Regex;
 use server::expression::Expression;
-use server::phase::Seen;
+use server::phase::FastRequest;
 use server::site::settings as site;
 use server::site::settings::DirectoryKey;
 use server::site::store::Merge;
@@ -27,16 +27,16 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     /// `RequestHeader`
-    request: Vec<Arc<Rule>>,
+    request: Vec<Arc<HeaderRule>>,
     /// `Header`, of responses that are no errors (`fixup_out`).
-    success: Vec<Arc<Rule>>,
+    success: Vec<Arc<HeaderRule>>,
     /// `Header always`, of all responses (`fixup_err`).
-    always: Vec<Arc<Rule>>,
+    always: Vec<Arc<HeaderRule>>,
 }
 
 impl Merge for Settings {
     fn over(&self, outer: &Self) -> Self {
-        let both = |outer: &Vec<Arc<Rule>>, inner: &Vec<Arc<Rule>>| {
+        let both = |outer: &Vec<Arc<HeaderRule>>, inner: &Vec<Arc<HeaderRule>>| {
             let mut all = outer.clone();
             all.extend_from_slice(inner);
             all
@@ -51,7 +51,7 @@ impl Merge for Settings {
 
 /// Whether a prepared response may answer: no rule is about a field of this request, which would
 /// not be as it came then.
-pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
+pub(crate) fn is_plain(seen: &FastRequest<'_>) -> bool {
     let has = |name: &[u8]| seen.head.fields().any(|field| field.0.eq_ignore_ascii_case(name));
     !SETTINGS.of(seen.settings).request.iter().any(|rule| has(rule.name.as_bytes()))
 }
@@ -63,15 +63,15 @@ pub(crate) fn adds_always(settings: &site::Settings) -> bool {
 
 /// A line of `Header` or `RequestHeader`.
 #[derive(Debug)]
-struct Rule {
-    action: Action,
+struct HeaderRule {
+    action: HeaderAction,
     /// The name without a colon; of `echo` the pattern of names.
     name: String,
-    condition: Condition,
+    condition: HeaderCondition,
 }
 
 #[derive(Debug)]
-enum Action {
+enum HeaderAction {
     Set(Value),
     SetIfEmpty(Value),
     Add(Value),
@@ -95,7 +95,7 @@ struct Edit {
 
 /// When a rule counts.
 #[derive(Debug)]
-enum Condition {
+enum HeaderCondition {
     Always,
     /// Before anything is known but the request itself.
     Early,
@@ -107,7 +107,7 @@ enum Condition {
     Expression(Expression),
 }
 
-impl Condition {
+impl HeaderCondition {
     fn may_wait(&self) -> bool {
         matches!(self, Self::Expression(expression) if expression.may_wait())
     }

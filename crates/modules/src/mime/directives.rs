@@ -1,6 +1,6 @@
 //! The directives of mime.
 
-use super::{Attribute, SETTINGS, TYPES};
+use super::{MimeAttribute, SETTINGS, TYPES};
 use crate::filter::missing;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
@@ -68,11 +68,11 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 
 type Done = Result<(), Error>;
 
-fn add(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done {
+fn add(builder: &mut Builder, call: &Call<'_>, attribute: MimeAttribute) -> Done {
     SETTINGS.change(builder.settings()).add(attribute, &call.words()).map_err(Error::from)
 }
 
-fn remove(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done {
+fn remove(builder: &mut Builder, call: &Call<'_>, attribute: MimeAttribute) -> Done {
     SETTINGS.change(builder.settings()).remove(attribute, &call.words()).map_err(Error::from)
 }
 
@@ -87,60 +87,60 @@ fn mod_mime_use_path_info(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn add_type(builder: &mut Builder, call: &Call<'_>) -> Done {
-    add(builder, call, Attribute::Type)
+    add(builder, call, MimeAttribute::Type)
 }
 
 fn add_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
-    add(builder, call, Attribute::Encoding)
+    add(builder, call, MimeAttribute::Encoding)
 }
 
 fn add_charset(builder: &mut Builder, call: &Call<'_>) -> Done {
-    add(builder, call, Attribute::Charset)
+    add(builder, call, MimeAttribute::Charset)
 }
 
 fn add_language(builder: &mut Builder, call: &Call<'_>) -> Done {
-    add(builder, call, Attribute::Language)
+    add(builder, call, MimeAttribute::Language)
 }
 
 fn add_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
-    add(builder, call, Attribute::Handler)
+    add(builder, call, MimeAttribute::Handler)
 }
 
 fn add_input_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
-    add(builder, call, Attribute::InputFilter)
+    add(builder, call, MimeAttribute::InputFilter)
 }
 
 fn add_output_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
     missing::warn(call, call.arg(0));
-    add(builder, call, Attribute::OutputFilter)
+    add(builder, call, MimeAttribute::OutputFilter)
 }
 
 fn remove_type(builder: &mut Builder, call: &Call<'_>) -> Done {
-    remove(builder, call, Attribute::Type)
+    remove(builder, call, MimeAttribute::Type)
 }
 
 fn remove_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
-    remove(builder, call, Attribute::Encoding)
+    remove(builder, call, MimeAttribute::Encoding)
 }
 
 fn remove_charset(builder: &mut Builder, call: &Call<'_>) -> Done {
-    remove(builder, call, Attribute::Charset)
+    remove(builder, call, MimeAttribute::Charset)
 }
 
 fn remove_language(builder: &mut Builder, call: &Call<'_>) -> Done {
-    remove(builder, call, Attribute::Language)
+    remove(builder, call, MimeAttribute::Language)
 }
 
 fn remove_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
-    remove(builder, call, Attribute::Handler)
+    remove(builder, call, MimeAttribute::Handler)
 }
 
 fn remove_input_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
-    remove(builder, call, Attribute::InputFilter)
+    remove(builder, call, MimeAttribute::InputFilter)
 }
 
 fn remove_output_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
-    remove(builder, call, Attribute::OutputFilter)
+    remove(builder, call, MimeAttribute::OutputFilter)
 }
 
 fn default_language(builder: &mut Builder, call: &Call<'_>) -> Done {

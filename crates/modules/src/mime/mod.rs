@@ -9,7 +9,7 @@ mod types;
 pub(crate) use directives::MODULE;
 #[cfg(test)]
 pub(crate) use settings::Settings;
-pub(crate) use settings::{Attribute, SETTINGS};
+pub(crate) use settings::{MimeAttribute, SETTINGS};
 pub(crate) use types::Types;
 
 use server::metadata::Metadata;

@@ -1,13 +1,13 @@
 //! Which parts of a file name mean something, which is what MultiViews asks: a part that means
 //! nothing must have been requested by name. The choice itself belongs to negotiation.
 
-use super::settings::{Attribute, Settings, base_and_extensions};
+use super::settings::{MimeAttribute, Settings, base_and_extensions};
 use super::types::{EXTENSION_BYTES_MAX, Types};
 
 /// `MultiviewsMatch`: what makes a part of a name meaningful besides type, language, charset and
 /// encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Match {
+pub(crate) enum MultiviewsMatch {
     /// `NegotiatedOnly`: nothing does.
     NegotiatedOnly,
     /// `Handlers`, `Filters` or both.
@@ -26,23 +26,27 @@ impl Settings {
     pub(crate) fn add_multiviews_match(&mut self, word: &str) -> Result<(), String> {
         let before = self.multiviews_match;
         let also = match before {
-            Some(Match::Also { handlers, filters }) => Some((handlers, filters)),
+            Some(MultiviewsMatch::Also { handlers, filters }) => Some((handlers, filters)),
             None => Some((false, false)),
             Some(_) => None,
         };
         let now = match (word.to_ascii_lowercase().as_str(), also) {
-            ("any", _) if matches!(before, None | Some(Match::Any)) => Match::Any,
+            ("any", _) if matches!(before, None | Some(MultiviewsMatch::Any)) => {
+                MultiviewsMatch::Any
+            }
             ("any", _) => {
                 return Err("Any is incompatible with NegotiatedOnly, Filters and Handlers".into());
             }
-            ("negotiatedonly", _) if matches!(before, None | Some(Match::NegotiatedOnly)) => {
-                Match::NegotiatedOnly
+            ("negotiatedonly", _)
+                if matches!(before, None | Some(MultiviewsMatch::NegotiatedOnly)) =>
+            {
+                MultiviewsMatch::NegotiatedOnly
             }
             ("negotiatedonly", _) => {
                 return Err("NegotiatedOnly is incompatible with Any, Filters and Handlers".into());
             }
-            ("filters", Some((handlers, _))) => Match::Also { handlers, filters: true },
-            ("handlers", Some((_, filters))) => Match::Also { handlers: true, filters },
+            ("filters", Some((handlers, _))) => MultiviewsMatch::Also { handlers, filters: true },
+            ("handlers", Some((_, filters))) => MultiviewsMatch::Also { handlers: true, filters },
             ("filters", None) => {
                 return Err("Filters is incompatible with Any and NegotiatedOnly".into());
             }
@@ -76,7 +80,7 @@ impl Settings {
     }
 
     fn means_something(&self, types: &Types, extension: &[u8]) -> bool {
-        if self.multiviews_match == Some(Match::Any) {
+        if self.multiviews_match == Some(MultiviewsMatch::Any) {
             return true;
         }
         let mut buffer = [0; EXTENSION_BYTES_MAX];
@@ -84,23 +88,24 @@ impl Settings {
         lower.copy_from_slice(extension);
         lower.make_ascii_lowercase();
         let values = self.values(lower);
-        let has = |attribute: Attribute| {
+        let has = |attribute: MimeAttribute| {
             values.is_some_and(|values| values[attribute as usize].is_some())
         };
-        let has_type = match values.and_then(|values| values[Attribute::Type as usize].as_deref()) {
-            Some(added) => !added.is_empty(),
-            None => types.get(lower).is_some(),
-        };
+        let has_type =
+            match values.and_then(|values| values[MimeAttribute::Type as usize].as_deref()) {
+                Some(added) => !added.is_empty(),
+                None => types.get(lower).is_some(),
+            };
         let (handlers, filters) = match self.multiviews_match {
-            Some(Match::Also { handlers, filters }) => (handlers, filters),
+            Some(MultiviewsMatch::Also { handlers, filters }) => (handlers, filters),
             _ => (false, false),
         };
         has_type
-            || [Attribute::Charset, Attribute::Language, Attribute::Encoding]
+            || [MimeAttribute::Charset, MimeAttribute::Language, MimeAttribute::Encoding]
                 .map(has)
                 .contains(&true)
-            || (handlers && has(Attribute::Handler))
-            || (filters && (has(Attribute::InputFilter) || has(Attribute::OutputFilter)))
+            || (handlers && has(MimeAttribute::Handler))
+            || (filters && (has(MimeAttribute::InputFilter) || has(MimeAttribute::OutputFilter)))
     }
 }
 
@@ -110,10 +115,10 @@ mod tests {
 
     fn settings(matching: &[&str]) -> Settings {
         let mut settings = Settings::default();
-        settings.add(Attribute::Language, &["en", ".en"]).unwrap();
-        settings.add(Attribute::Handler, &["cgi-script", ".cgi"]).unwrap();
-        settings.add(Attribute::OutputFilter, &["INCLUDES", ".shtml"]).unwrap();
-        settings.remove(Attribute::Type, &[".txt"]).unwrap();
+        settings.add(MimeAttribute::Language, &["en", ".en"]).unwrap();
+        settings.add(MimeAttribute::Handler, &["cgi-script", ".cgi"]).unwrap();
+        settings.add(MimeAttribute::OutputFilter, &["INCLUDES", ".shtml"]).unwrap();
+        settings.remove(MimeAttribute::Type, &[".txt"]).unwrap();
         for word in matching {
             settings.add_multiviews_match(word).unwrap();
         }

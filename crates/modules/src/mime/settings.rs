@@ -7,12 +7,12 @@ use server::site::store::Merge;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::multiviews::Match;
+use super::multiviews::MultiviewsMatch;
 use super::types::{EXTENSION_BYTES_MAX, Types};
 
 /// What an extension can stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attribute {
+pub(crate) enum MimeAttribute {
     /// AddType, RemoveType
     Type,
     /// AddEncoding, RemoveEncoding
@@ -31,8 +31,8 @@ pub(crate) enum Attribute {
 
 const ATTRIBUTES: usize = 7;
 
-/// Values by `Attribute`. A type that is the empty string hides that of `mime.types`.
-pub(super) type Values = [Option<Box<str>>; ATTRIBUTES];
+/// Values by `MimeAttribute`. A type that is the empty string hides that of `mime.types`.
+pub(super) type AttributeValues = [Option<Box<str>>; ATTRIBUTES];
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
@@ -41,11 +41,11 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// Boxed: most of the slots of a table are free.
-    by_extension: HashMap<Box<[u8]>, Box<Values>>,
-    removals: Vec<(Box<[u8]>, Attribute)>,
+    by_extension: HashMap<Box<[u8]>, Box<AttributeValues>>,
+    removals: Vec<(Box<[u8]>, MimeAttribute)>,
     default_language: Option<String>,
     force_type: Option<ForceType>,
-    pub(super) multiviews_match: Option<Match>,
+    pub(super) multiviews_match: Option<MultiviewsMatch>,
     use_path_info: Option<bool>,
 }
 
@@ -67,7 +67,11 @@ impl Merge for Settings {
 impl Settings {
     /// `AddType text/html .shtml .xhtm` and its relatives: a value, then extensions. Values
     /// are stored in lower case, as httpd does.
-    pub(crate) fn add(&mut self, attribute: Attribute, arguments: &[&str]) -> Result<(), String> {
+    pub(crate) fn add(
+        &mut self,
+        attribute: MimeAttribute,
+        arguments: &[&str],
+    ) -> Result<(), String> {
         let Some((value, extensions)) = arguments.split_first() else {
             return Err("requires at least two arguments".to_owned());
         };
@@ -83,14 +87,14 @@ impl Settings {
     /// is an addition of nothing.
     pub(crate) fn remove(
         &mut self,
-        attribute: Attribute,
+        attribute: MimeAttribute,
         extensions: &[&str],
     ) -> Result<(), String> {
         if extensions.is_empty() {
             return Err("requires at least one argument".to_owned());
         }
         for extension in extensions {
-            if attribute == Attribute::Type {
+            if attribute == MimeAttribute::Type {
                 let values = self.by_extension.entry(key(extension)).or_default();
                 values[attribute as usize] = Some("".into());
             } else {
@@ -187,33 +191,33 @@ impl Settings {
     }
 
     /// What directives say about an extension in lower case.
-    pub(super) fn values(&self, extension: &[u8]) -> Option<&Values> {
+    pub(super) fn values(&self, extension: &[u8]) -> Option<&AttributeValues> {
         self.by_extension.get(extension).map(|values| &**values)
     }
 
     /// Adds what one extension says; of types, the last recognised wins.
     fn apply<'a>(&'a self, types: &'a Types, extension: &[u8], mime: &mut Metadata<'a>) {
-        const NOTHING: &Values = &[const { None }; ATTRIBUTES];
+        const NOTHING: &AttributeValues = &[const { None }; ATTRIBUTES];
         let values = self.values(extension).unwrap_or(NOTHING);
-        let value = |attribute: Attribute| values[attribute as usize].as_deref();
-        match value(Attribute::Type) {
+        let value = |attribute: MimeAttribute| values[attribute as usize].as_deref();
+        match value(MimeAttribute::Type) {
             Some("") => {}
             Some(added) => mime.content_type = Some(added),
             None => mime.content_type = types.get(extension).or(mime.content_type),
         }
-        mime.charset = value(Attribute::Charset).or(mime.charset);
-        mime.handler = value(Attribute::Handler).or(mime.handler);
-        mime.languages.extend(value(Attribute::Language));
-        if let Some(encoding) = value(Attribute::Encoding) {
+        mime.charset = value(MimeAttribute::Charset).or(mime.charset);
+        mime.handler = value(MimeAttribute::Handler).or(mime.handler);
+        mime.languages.extend(value(MimeAttribute::Language));
+        if let Some(encoding) = value(MimeAttribute::Encoding) {
             // Applied one after the other, so the order counts and doubles are meant.
             mime.encoding = Some(match mime.encoding.take() {
                 None => Cow::Borrowed(encoding),
                 Some(before) => Cow::Owned(format!("{before}, {encoding}")),
             });
         }
-        let input = value(Attribute::InputFilter).into_iter().flat_map(filter_names);
+        let input = value(MimeAttribute::InputFilter).into_iter().flat_map(filter_names);
         mime.input_filters.extend(input);
-        let output = value(Attribute::OutputFilter).into_iter().flat_map(filter_names);
+        let output = value(MimeAttribute::OutputFilter).into_iter().flat_map(filter_names);
         mime.output_filters.extend(output);
     }
 }
@@ -254,16 +258,16 @@ mod tests {
     fn settings() -> Settings {
         let mut settings = Settings::default();
         for (attribute, arguments) in [
-            (Attribute::Type, &["Text/HTML;Level=1", ".upx"][..]),
-            (Attribute::Type, &["text/html;charset=foo", "chx", ".CHY"]),
-            (Attribute::Type, &["bad", ".badt"]),
-            (Attribute::Language, &["pt-BR", ".ptbr"]),
-            (Attribute::Language, &["EN", ".eng"]),
-            (Attribute::Charset, &["ISO-8859-1", ".lat"]),
-            (Attribute::Encoding, &["X-Gzip", ".gzz"]),
-            (Attribute::Handler, &["Type-Map", ".var"]),
-            (Attribute::OutputFilter, &["INCLUDES;DEFLATE", ".shtml"]),
-            (Attribute::InputFilter, &["one", ".in"]),
+            (MimeAttribute::Type, &["Text/HTML;Level=1", ".upx"][..]),
+            (MimeAttribute::Type, &["text/html;charset=foo", "chx", ".CHY"]),
+            (MimeAttribute::Type, &["bad", ".badt"]),
+            (MimeAttribute::Language, &["pt-BR", ".ptbr"]),
+            (MimeAttribute::Language, &["EN", ".eng"]),
+            (MimeAttribute::Charset, &["ISO-8859-1", ".lat"]),
+            (MimeAttribute::Encoding, &["X-Gzip", ".gzz"]),
+            (MimeAttribute::Handler, &["Type-Map", ".var"]),
+            (MimeAttribute::OutputFilter, &["INCLUDES;DEFLATE", ".shtml"]),
+            (MimeAttribute::InputFilter, &["one", ".in"]),
         ] {
             settings.add(attribute, arguments).unwrap();
         }
@@ -331,7 +335,7 @@ mod tests {
     #[test]
     fn remove_type_hides_the_table_too() {
         let mut inner = Settings::default();
-        inner.remove(Attribute::Type, &[".html", "CHX"]).unwrap();
+        inner.remove(MimeAttribute::Type, &[".html", "CHX"]).unwrap();
         let merged = Settings::merge(&settings(), &inner);
         assert_eq!(summary(&merged, "a.html"), " |  | ");
         assert_eq!(summary(&merged, "a.txt.chx"), "text/plain |  | ");
@@ -340,9 +344,9 @@ mod tests {
     #[test]
     fn removals_apply_to_what_was_inherited() {
         let mut inner = Settings::default();
-        inner.remove(Attribute::Encoding, &["gzz"]).unwrap();
-        inner.remove(Attribute::Language, &[".ENG"]).unwrap();
-        inner.remove(Attribute::Charset, &["lat"]).unwrap();
+        inner.remove(MimeAttribute::Encoding, &["gzz"]).unwrap();
+        inner.remove(MimeAttribute::Language, &[".ENG"]).unwrap();
+        inner.remove(MimeAttribute::Charset, &["lat"]).unwrap();
         let merged = Settings::merge(&settings(), &inner);
         assert_eq!(summary(&merged, "a.html.gzz.eng.lat"), "text/html |  | ");
         // A section between that says nothing changes nothing.
@@ -358,7 +362,7 @@ mod tests {
     #[test]
     fn inner_sections_win() {
         let mut inner = Settings::default();
-        inner.add(Attribute::Type, &["a/b", ".html", ".upx"]).unwrap();
+        inner.add(MimeAttribute::Type, &["a/b", ".html", ".upx"]).unwrap();
         let merged = Settings::merge(&settings(), &inner);
         assert_eq!(summary(&merged, "x.html.lat"), "a/b; charset=iso-8859-1 |  | ");
         assert_eq!(summary(&merged, "x.upx"), "a/b |  | ");
@@ -406,7 +410,7 @@ mod tests {
     #[test]
     fn arguments_are_needed() {
         let mut settings = Settings::default();
-        assert!(settings.add(Attribute::Type, &[]).is_err());
-        assert!(settings.remove(Attribute::Charset, &[]).is_err());
+        assert!(settings.add(MimeAttribute::Type, &[]).is_err());
+        assert!(settings.remove(MimeAttribute::Charset, &[]).is_err());
     }
 }

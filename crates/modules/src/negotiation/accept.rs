@@ -14,7 +14,7 @@ pub(super) const INCLUDES_3: &[u8] = b"text/x-server-parsed-html3";
 
 /// One element of an Accept field, or the media type of a variant.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct AcceptElement {
     /// In lower case: `text/html`, `en`, `*`.
     pub(crate) name: Vec<u8>,
     /// `q` or `qs`.
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
 }
 
 /// The elements of a field. A field that is there and empty accepts nothing.
-pub(crate) fn entries(field: &[u8]) -> Vec<Entry> {
+pub(crate) fn entries(field: &[u8]) -> Vec<AcceptElement> {
     let mut rest = field;
     let mut found = Vec::new();
     while !rest.is_empty() && found.len() < ENTRIES_MAX {
@@ -37,14 +37,14 @@ pub(crate) fn entries(field: &[u8]) -> Vec<Entry> {
 
 /// Reads one element off the front of `rest`, with the comma behind it (mod_negotiation.c
 /// `get_entry`). Elements may also be separated by blanks alone: that is an old form of Accept.
-pub(super) fn entry(rest: &mut &[u8]) -> Entry {
+pub(super) fn entry(rest: &mut &[u8]) -> AcceptElement {
     let name = token(rest, Blanks::End).to_ascii_lowercase();
     let level = match name.as_slice() {
         b"text/html" | INCLUDES => 2.0,
         INCLUDES_3 => 3.0,
         _ => 0.0,
     };
-    let mut entry = Entry { name, quality: 1.0, level, charset: Vec::new() };
+    let mut entry = AcceptElement { name, quality: 1.0, level, charset: Vec::new() };
     while let [b';', after @ ..] = *rest {
         *rest = after;
         parameter(&mut entry, token(rest, Blanks::Belong));
@@ -56,7 +56,7 @@ pub(super) fn entry(rest: &mut &[u8]) -> Entry {
 }
 
 /// Applies `name=value`; as in httpd a blank does for the equals sign, and the last one counts.
-fn parameter(entry: &mut Entry, text: &[u8]) {
+fn parameter(entry: &mut AcceptElement, text: &[u8]) {
     let Some(end) = text.iter().position(|&byte| is_space(byte) || byte == b'=') else { return };
     let name = text[..end].to_ascii_lowercase();
     let value = unquoted(trim_start(&text[end..], |byte| is_space(byte) || byte == b'='));
@@ -150,7 +150,7 @@ pub(crate) fn client_encoding(encoding: &[u8], accept_encoding: Option<&[u8]>) -
 
 /// `gzip` and `x-gzip` are one, and a client gets the name that it used itself
 /// (mod_negotiation.c `fix_encoding`).
-pub(super) fn encoding_as_accepted(encoding: &[u8], accepted: &[Entry]) -> Option<Vec<u8>> {
+pub(super) fn encoding_as_accepted(encoding: &[u8], accepted: &[AcceptElement]) -> Option<Vec<u8>> {
     let plain = without_x(encoding);
     let names = || accepted.iter().map(|entry| entry.name.as_slice());
     let is_x_name = |name: &&[u8]| name.strip_prefix(b"x-") == Some(plain);
@@ -185,7 +185,7 @@ mod tests {
 
     /// Entries as `name q level charset`, separated by ` | `.
     fn shown(field: &str) -> String {
-        let show = |entry: &Entry| {
+        let show = |entry: &AcceptElement| {
             let name = String::from_utf8_lossy(&entry.name);
             let charset = String::from_utf8_lossy(&entry.charset);
             format!("{name} {} {} {charset}", entry.quality, entry.level).trim_end().to_owned()

@@ -3,15 +3,15 @@
 
 use std::cmp::Ordering;
 
-use super::accept::{Entry, entries};
+use super::accept::{AcceptElement, entries};
 use super::directives::Settings;
 use super::quality::{Accepted, Quality, is_identity};
-use super::response::{self, Fields};
+use super::response::{self, NegotiationFields};
 use super::variant::{CGI_TYPE, Variant};
 
 /// What of a request a choice depends on. A field that came several times is one list.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Request<'a> {
+pub(crate) struct NegotiatedRequest<'a> {
     /// GET or HEAD: others are never answered transparently.
     pub(crate) is_get: bool,
     /// Whether the path goes on behind the resource.
@@ -35,7 +35,7 @@ pub(crate) struct Request<'a> {
 
 /// What to answer with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum VariantChoice {
     /// The variant with this index.
     Variant(usize),
     /// 300, with the list of variants.
@@ -47,43 +47,48 @@ pub(crate) enum Choice {
 
 /// The outcome of a negotiation.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    pub(crate) choice: Choice,
+pub(crate) struct NegotiationOutcome {
+    pub(crate) choice: VariantChoice,
     /// Fields of the answer, be it the variant or an error page.
-    pub(crate) fields: Fields,
+    pub(crate) fields: NegotiationFields,
     /// Whether this is a transparent negotiation: a variant that negotiates in turn is then 506.
     pub(crate) is_transparent: bool,
 }
 
 /// Chooses among `variants` (mod_negotiation.c `do_negotiation`).
-pub(crate) fn choose(request: &Request<'_>, settings: &Settings, variants: &[Variant]) -> Outcome {
+pub(crate) fn choose(
+    request: &NegotiatedRequest<'_>,
+    settings: &Settings,
+    variants: &[Variant],
+) -> NegotiationOutcome {
     let is_transparent = is_transparent(request, variants);
-    let terms = if is_transparent { Terms::of(request) } else { Terms::default() };
+    let terms =
+        if is_transparent { NegotiateTerms::of(request) } else { NegotiateTerms::default() };
     let mut accepted = accepted(request, &terms);
     accepted.consider(variants);
     let contest = Contest { request, settings, variants, terms: &terms, accepted: &accepted };
     let best = contest.run();
     let choice = match best {
-        Some(index) => Choice::Variant(index),
-        None if terms.is_supported => Choice::List,
-        None => Choice::NotAcceptable,
+        Some(index) => VariantChoice::Variant(index),
+        None if terms.is_supported => VariantChoice::List,
+        None => VariantChoice::NotAcceptable,
     };
     let chosen = best.map(|index| &variants[index]);
     let shows_all = terms.sends_alternates || chosen.is_none();
     let fields = response::fields(variants, chosen, is_transparent, shows_all);
-    Outcome { choice, fields, is_transparent }
+    NegotiationOutcome { choice, fields, is_transparent }
 }
 
 /// Whether caches may choose as well: not below a path, not for texts within a type map, and not
 /// if a variant lies elsewhere, which RFC 2295 section 14 forbids.
-fn is_transparent(request: &Request<'_>, variants: &[Variant]) -> bool {
+fn is_transparent(request: &NegotiatedRequest<'_>, variants: &[Variant]) -> bool {
     let is_neighbour = |variant: &Variant| !variant.name.contains(&b'/') && variant.body.is_none();
     request.is_get && !request.has_path_info && variants.iter().all(is_neighbour)
 }
 
 /// What a client's Negotiate field allows (RFC 2295 section 8.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Terms {
+struct NegotiateTerms {
     /// The client knows what a list of variants is.
     is_supported: bool,
     /// It wants one with each answer.
@@ -96,7 +101,7 @@ struct Terms {
     is_literal: bool,
 }
 
-impl Default for Terms {
+impl Default for NegotiateTerms {
     /// Those of a client without the field.
     fn default() -> Self {
         Self {
@@ -109,9 +114,9 @@ impl Default for Terms {
     }
 }
 
-impl Terms {
+impl NegotiateTerms {
     /// Reads the field (mod_negotiation.c `parse_negotiate_header`).
-    fn of(request: &Request<'_>) -> Self {
+    fn of(request: &NegotiatedRequest<'_>) -> Self {
         let mut terms = Self::default();
         let Some(field) = request.negotiate else { return terms };
         // Lynx says this without knowing what it means.
@@ -144,8 +149,12 @@ impl Terms {
 
 /// The lists of the request, with the element for scripts that is always there
 /// (`maybe_add_default_accepts`).
-fn accepted(request: &Request<'_>, terms: &Terms) -> Accepted {
-    let named = |name: &[u8], quality| Entry { name: name.to_vec(), quality, ..Entry::default() };
+fn accepted(request: &NegotiatedRequest<'_>, terms: &NegotiateTerms) -> Accepted {
+    let named = |name: &[u8], quality| AcceptElement {
+        name: name.to_vec(),
+        quality,
+        ..AcceptElement::default()
+    };
     let sent = request.accept.map(entries);
     let has_type_quality = sent.iter().flatten().any(|entry| entry.quality < 1.0);
     let mut types = sent.unwrap_or_else(|| vec![named(b"*/*", 1.0)]);
@@ -168,10 +177,10 @@ fn accepted(request: &Request<'_>, terms: &Terms) -> Accepted {
 
 /// All that a choice is made from.
 struct Contest<'a> {
-    request: &'a Request<'a>,
+    request: &'a NegotiatedRequest<'a>,
     settings: &'a Settings,
     variants: &'a [Variant],
-    terms: &'a Terms,
+    terms: &'a NegotiateTerms,
     accepted: &'a Accepted,
 }
 

@@ -2,9 +2,9 @@
 
 use super::variant;
 use message::Status;
-use runtime::file::{self, Errno, Kind};
+use runtime::file::{self, Errno, FileType};
 use server::failure::Failure;
-use server::mapping::Entry;
+use server::mapping::PlaceEntry;
 use server::phase::Stop;
 use server::question;
 use server::request_context::RequestContext;
@@ -21,7 +21,7 @@ pub(super) async fn names(
         let text = format!("cannot read directory for multi: {path}: {errno}");
         Failure::new(Status::FORBIDDEN, "negotiation", text).id(686).at_error().into()
     };
-    let Entry { file, status } = walk::folder(request).await.map_err(unreadable)?;
+    let PlaceEntry { file, status } = walk::folder(request).await.map_err(unreadable)?;
     let few = file::few_names(&file, walk::FEW_NAMES).map_err(unreadable)?;
     let names = match few {
         Some(names) => fitting(&file, names, base),
@@ -39,7 +39,7 @@ pub(super) async fn names(
 /// Those of the names that may be variants of `base`.
 fn fitting(folder: &File, mut names: Vec<Vec<u8>>, base: &[u8]) -> Vec<Vec<u8>> {
     let is_folder = |name: &[u8]| {
-        file::status_at(folder, name).is_ok_and(|status| status.kind == Kind::Directory)
+        file::status_at(folder, name).is_ok_and(|status| status.kind == FileType::Directory)
     };
     let is_one = |name: &Vec<u8>| variant::is_candidate(name, base) && !is_folder(name);
     names.retain(is_one);

@@ -3,14 +3,14 @@
 
 use super::SETTINGS;
 use super::accept::client_encoding;
-use super::choose::{self, Choice, Outcome};
+use super::choose::{self, NegotiationOutcome, VariantChoice};
 use super::folder;
-use super::response::{self, Fields};
+use super::response::{self, NegotiationFields};
 use super::type_map::{self, BadMap, TypeMap};
-use super::variant::{self, Candidate, MAP_HANDLER, MAP_TYPE, VARIANTS_MAX, Variant};
+use super::variant::{self, MAP_HANDLER, MAP_TYPE, VARIANTS_MAX, Variant, VariantFile};
 use crate::mime;
 use logging::level::Level;
-use message::condition::{Outcome as Condition, Validators, evaluate};
+use message::condition::{ConditionOutcome as Condition, Validators, evaluate};
 use message::{Method, Status, Version};
 use runtime::file::Errno;
 use server::failure::Failure;
@@ -19,7 +19,7 @@ use server::handler::{self, Handler, Made};
 use server::phase::{self, Stop};
 use server::representation::{self, Origin, Representation};
 use server::request_context::{Query, RequestContext};
-use server::response::{Body, Piece, Response};
+use server::response::{Body, BodyPiece, Response};
 use server::site::lexical;
 use server::site::settings::Settings;
 use server::waiting::{NowOrLater, Waiting};
@@ -49,7 +49,7 @@ async fn negotiate(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let prefers_scripts = request.method().is_none_or(|method| !method.is_get_or_head())
         || request.query().is_some()
         || !request.mapping.path_info.is_empty();
-    let contest = Contest { variants: &variants, prefers_scripts, files, by_name };
+    let contest = PendingChoice { variants: &variants, prefers_scripts, files, by_name };
     let chosen = contest.run(request).await?;
     let sub = match chosen.sub {
         Some(sub) => *sub,
@@ -99,20 +99,20 @@ async fn find(request: &mut RequestContext<'_>, base: &[u8]) -> Result<Option<Fo
         gathered.push(gather(request, name).await);
     }
     let accept_encoding = joined(request, "Accept-Encoding");
-    let candidates: Vec<Candidate<'_>> =
+    let candidates: Vec<VariantFile<'_>> =
         gathered.iter().map(|one| one.candidate(request)).collect();
     let found = variant::variants(base, &candidates, accept_encoding.as_deref());
     Ok(match found {
-        variant::Found::Nothing => None,
-        variant::Found::NoneFits => return Err(none_fits(request).into()),
-        variant::Found::Map(name) => {
+        variant::FoundVariants::Nothing => None,
+        variant::FoundVariants::NoneFits => return Err(none_fits(request).into()),
+        variant::FoundVariants::Map(name) => {
             let map = phase::look_up_beside(request, &name, Query::None).await?;
             request.negotiated.list_tag = map_tag(&map).await?;
             let variants = variants_of(&map).await?;
             let by_name = ByName::InMap;
             (!variants.is_empty()).then_some(Found { variants, files: 0, by_name })
         }
-        variant::Found::Variants(variants) => {
+        variant::FoundVariants::Variants(variants) => {
             let now_us = request.received().start_us;
             request.negotiated.list_tag = Some(representation::time_tag(folder_us, now_us));
             let files = variants.len();
@@ -130,7 +130,7 @@ fn none_fits(request: &RequestContext<'_>) -> Failure {
 }
 
 /// What a look-up of a name has found out.
-struct Gathered {
+struct GatheredVariants {
     name: Vec<u8>,
     settings: Arc<Settings>,
     handler: Option<String>,
@@ -138,10 +138,10 @@ struct Gathered {
     is_servable: bool,
 }
 
-impl Gathered {
-    fn candidate<'a>(&'a self, request: &'a RequestContext<'_>) -> Candidate<'a> {
+impl GatheredVariants {
+    fn candidate<'a>(&'a self, request: &'a RequestContext<'_>) -> VariantFile<'a> {
         let (mime, types) = (mime::SETTINGS.of(&self.settings), mime::types(request.site()));
-        Candidate {
+        VariantFile {
             name: &self.name,
             mime: mime.mime(types, &self.name),
             unclaimed: mime.unclaimed(types, &self.name),
@@ -153,15 +153,15 @@ impl Gathered {
 }
 
 /// Look at a name as a request of its own would.
-async fn gather(request: &RequestContext<'_>, name: Vec<u8>) -> Gathered {
+async fn gather(request: &RequestContext<'_>, name: Vec<u8>) -> GatheredVariants {
     let Ok(sub) = phase::look_up_beside(request, &name, Query::None).await else {
         let settings = request.settings.clone();
-        return Gathered { name, settings, handler: None, length: 0, is_servable: false };
+        return GatheredVariants { name, settings, handler: None, length: 0, is_servable: false };
     };
     let handler = handler::configured(&sub).ok().flatten().map(Cow::into_owned);
     let length = sub.mapping.status.map_or(0, |status| status.size);
     let is_servable = phase::is_regular(&sub);
-    Gathered { name, settings: sub.settings, handler, length, is_servable }
+    GatheredVariants { name, settings: sub.settings, handler, length, is_servable }
 }
 
 /// What a type map names: a file beside it, or a path from there.
@@ -206,7 +206,7 @@ struct Chosen<'a> {
 }
 
 /// A choice to be made.
-struct Contest<'v> {
+struct PendingChoice<'v> {
     variants: &'v [Variant],
     prefers_scripts: bool,
     /// The number of files that MultiViews found.
@@ -214,20 +214,20 @@ struct Contest<'v> {
     by_name: ByName,
 }
 
-impl Contest<'_> {
+impl PendingChoice<'_> {
     /// Choose, and note in `request` what the answer says about it (mod_negotiation.c,
     /// do_negotiation).
     async fn run<'a>(&self, request: &mut RequestContext<'a>) -> Result<Chosen<'a>, Stop> {
         let outcome = choose(request, self.variants, self.prefers_scripts);
-        let Outcome { choice, fields, is_transparent } = outcome;
+        let NegotiationOutcome { choice, fields, is_transparent } = outcome;
         let index = match choice {
-            Choice::Variant(index) => index,
-            Choice::List => {
+            VariantChoice::Variant(index) => index,
+            VariantChoice::List => {
                 set_fields(request, &fields);
                 let list = Failure::new(Status::MULTIPLE_CHOICES, "negotiation", "");
                 return Err(list.variants(response::variant_list(self.variants)).into());
             }
-            Choice::NotAcceptable => {
+            VariantChoice::NotAcceptable => {
                 set_fields(request, &fields);
                 let text = format!("no acceptable variant: {}", request.display_path());
                 let failure = Failure::new(Status::NOT_ACCEPTABLE, "negotiation", text);
@@ -272,11 +272,15 @@ impl Contest<'_> {
     }
 }
 
-fn choose(request: &RequestContext<'_>, variants: &[Variant], prefers_scripts: bool) -> Outcome {
+fn choose(
+    request: &RequestContext<'_>,
+    variants: &[Variant],
+    prefers_scripts: bool,
+) -> NegotiationOutcome {
     let field = |name| joined(request, name);
     let accept = ["Accept", "Accept-Language", "Accept-Charset", "Accept-Encoding"].map(field);
     let [negotiate, user_agent] = ["Negotiate", "User-Agent"].map(field);
-    let asked = choose::Request {
+    let asked = choose::NegotiatedRequest {
         is_get: request.method().is_some_and(Method::is_get_or_head),
         has_path_info: !request.mapping.path_info.is_empty(),
         prefers_scripts,
@@ -294,7 +298,7 @@ fn choose(request: &RequestContext<'_>, variants: &[Variant], prefers_scripts: b
 }
 
 /// Fields of the answer, be it good or an error.
-fn set_fields(request: &mut RequestContext<'_>, fields: &Fields) {
+fn set_fields(request: &mut RequestContext<'_>, fields: &NegotiationFields) {
     for (name, value) in fields.iter() {
         let known =
             request.output.always.iter_mut().find(|field| field.0.eq_ignore_ascii_case(name));
@@ -360,15 +364,15 @@ fn bad_map(path: &str, bad: &BadMap) -> Failure {
     }
 }
 
-fn log_stop(map: &RequestContext<'_>, path: &str, stop: &type_map::Stop) {
+fn log_stop(map: &RequestContext<'_>, path: &str, stop: &type_map::TypeMapStop) {
     let (id, text) = match stop {
-        type_map::Stop::BadLength(text) => {
+        type_map::TypeMapStop::BadLength(text) => {
             let text = String::from_utf8_lossy(text);
             let text =
                 format!("Parse error in type map, Content-Length: '{text}' in {path} is invalid.");
             (684, text)
         }
-        type_map::Stop::NoEndTag(tag) => {
+        type_map::TypeMapStop::NoEndTag(tag) => {
             let tag = String::from_utf8_lossy(tag);
             let text = format!(
                 "Syntax error in type map, no end tag '{tag}' found in {path} for Body: content."
@@ -403,7 +407,7 @@ async fn answer_map(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Ha
     request.negotiated.list_tag = map_tag(request).await?;
     let variants = variants_of(request).await?;
     let by_name = ByName::InMap;
-    let contest = Contest { variants: &variants, prefers_scripts: false, files: 0, by_name };
+    let contest = PendingChoice { variants: &variants, prefers_scripts: false, files: 0, by_name };
     let index = contest.run(request).await?.index;
     let chosen = &variants[index];
     if chosen.body.is_some() {
@@ -453,7 +457,7 @@ async fn text_of(
         answer.content_type.clone_from(&source.content_type);
         let body = chosen.body.map(|body| (body.start, body.length)).unwrap_or_default();
         let (offset, length) = body;
-        answer.body = Body { pieces: vec![Piece::File { source, offset, length }] };
+        answer.body = Body { pieces: vec![BodyPiece::File { source, offset, length }] };
     }
     Ok(Made::new(MAP_HANDLER, answer))
 }

@@ -4,7 +4,7 @@
 //! All comparisons are made with `f32`, in httpd's order: whether two qualities are equal decides
 //! which rule comes next.
 
-use super::accept::{Entry, INCLUDES, INCLUDES_3, without_x};
+use super::accept::{AcceptElement, INCLUDES, INCLUDES_3, without_x};
 use super::directives::Settings;
 use super::variant::Variant;
 
@@ -15,10 +15,10 @@ const LAST_RESORT: f32 = 0.0001;
 /// The lists of a request; `None` where the client has not sent the field.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accepted {
-    pub(super) types: Vec<Entry>,
-    pub(super) languages: Option<Vec<Entry>>,
-    pub(super) charsets: Option<Vec<Entry>>,
-    pub(super) encodings: Option<Vec<Entry>>,
+    pub(super) types: Vec<AcceptElement>,
+    pub(super) languages: Option<Vec<AcceptElement>>,
+    pub(super) charsets: Option<Vec<AcceptElement>>,
+    pub(super) encodings: Option<Vec<AcceptElement>>,
     /// Whether an element of Accept has a quality below 1; without one, wildcards count little.
     pub(super) has_type_quality: bool,
     /// Whether the fields mean what they say: a client that negotiates transparently (RFC 2295)
@@ -93,7 +93,7 @@ impl Quality {
     }
 
     /// Whether an element covers the variant, noting how exactly (`mime_match`).
-    fn matches(&mut self, entry: &Entry, variant: &Variant) -> bool {
+    fn matches(&mut self, entry: &AcceptElement, variant: &Variant) -> bool {
         let (name, own) = (entry.name.as_slice(), variant.media_type.as_slice());
         if matches!(name, b"*" | b"*/*") {
             self.stars = self.stars.max(1);
@@ -135,9 +135,9 @@ impl Quality {
 
     /// The best of what the client says about each language of the variant. About one language
     /// the longest element counts (RFC 9110 section 12.5.4, basic filtering).
-    fn match_languages(&mut self, entries: &[Entry], is_literal: bool, variant: &Variant) {
+    fn match_languages(&mut self, entries: &[AcceptElement], is_literal: bool, variant: &Variant) {
         let star = entries.iter().find(|entry| entry.name == b"*");
-        let mut best: Option<&Entry> = None;
+        let mut best: Option<&AcceptElement> = None;
         let mut is_by_star = false;
         let mut parent = 0.0;
         for tag in &variant.languages {
@@ -145,7 +145,8 @@ impl Quality {
             if !is_literal && is_parent_of_any(entries, tag) {
                 parent = 0.001;
             }
-            let is_better = |best: &Entry| of_tag.is_some_and(|own| own.quality > best.quality);
+            let is_better =
+                |best: &AcceptElement| of_tag.is_some_and(|own| own.quality > best.quality);
             if best.is_none_or(is_better) {
                 best = of_tag;
             }
@@ -224,7 +225,7 @@ impl Quality {
 }
 
 /// The longest language range that covers the tag. Of equals the first counts.
-fn longest_range<'a>(entries: &'a [Entry], tag: &[u8]) -> Option<&'a Entry> {
+fn longest_range<'a>(entries: &'a [AcceptElement], tag: &[u8]) -> Option<&'a AcceptElement> {
     let ranges = entries.iter().filter(|entry| covers(&entry.name, tag));
     // `max_by_key` gives the last of equals, hence the turn.
     ranges.rev().max_by_key(|entry| entry.name.len())
@@ -238,7 +239,7 @@ fn covers(range: &[u8], tag: &[u8]) -> bool {
 
 /// Whether a range asks for a dialect of the tag, before any range covers the tag itself: whoever
 /// asks for `en-us` alone reads `en` too, if there is nothing better.
-fn is_parent_of_any(entries: &[Entry], tag: &[u8]) -> bool {
+fn is_parent_of_any(entries: &[AcceptElement], tag: &[u8]) -> bool {
     for entry in entries {
         if covers(&entry.name, tag) {
             return false;

@@ -8,7 +8,7 @@ use super::variant::Variant;
 
 /// The fields, in httpd's order. `None` is not sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fields {
+pub(crate) struct NegotiationFields {
     /// The chosen variant, of a transparent negotiation.
     pub(crate) content_location: Option<Vec<u8>>,
     /// RFC 2295 section 8.3.
@@ -19,7 +19,7 @@ pub(crate) struct Fields {
     pub(crate) tcn: Option<&'static str>,
 }
 
-impl Fields {
+impl NegotiationFields {
     /// Names and values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
         let content_location = self.content_location.as_deref();
@@ -39,13 +39,13 @@ pub(super) fn fields(
     chosen: Option<&Variant>,
     is_transparent: bool,
     shows_all: bool,
-) -> Fields {
+) -> NegotiationFields {
     let location = chosen.filter(|_| is_transparent).map(|variant| {
         let mut location = Vec::new();
         encode_segment(&variant.name, &mut location);
         location
     });
-    Fields {
+    NegotiationFields {
         content_location: location,
         alternates: (shows_all && !variants.is_empty()).then(|| alternates(variants)),
         vary: vary(variants, is_transparent),

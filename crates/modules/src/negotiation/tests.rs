@@ -1,12 +1,12 @@
 //! Choices that Apache 2.4.71 made from one folder, one type map and many requests, made again.
 
-use super::choose::{Choice, Outcome, Request, choose};
+use super::choose::{NegotiatedRequest, NegotiationOutcome, VariantChoice, choose};
 use super::directives::Settings;
 use super::response::variant_list;
-use super::type_map::{self, BadMap, LINE_BYTES_MAX, Stop};
-use super::variant::{Body, Candidate, Found, VARIANTS_MAX, Variant, variants};
+use super::type_map::{self, BadMap, LINE_BYTES_MAX, TypeMapStop};
+use super::variant::{FoundVariants, VARIANTS_MAX, Variant, VariantBody, VariantFile, variants};
 use super::*;
-use crate::mime::{self, Attribute};
+use crate::mime::{self, MimeAttribute};
 use server::representation::joined_tag;
 
 /// Names and sizes of the folder.
@@ -49,19 +49,19 @@ const FILES: &[(&str, u64)] = &[
 fn mime_settings() -> mime::Settings {
     let mut settings = mime::Settings::default();
     for language in ["en", "de", "fr", "ja", "ru", "pt-br", "en-gb", "en-us"] {
-        settings.add(Attribute::Language, &[language, language]).unwrap();
+        settings.add(MimeAttribute::Language, &[language, language]).unwrap();
     }
     for (attribute, arguments) in [
-        (Attribute::Charset, &["ISO-2022-JP", ".jis"]),
-        (Attribute::Charset, &["KOI8-R", ".koi8-r"]),
-        (Attribute::Charset, &["UTF-8", ".utf8"]),
-        (Attribute::Encoding, &["x-gzip", ".gz"]),
-        (Attribute::Encoding, &["x-compress", ".Z"]),
-        (Attribute::Type, &["text/html;level=3", ".html3"]),
-        (Attribute::Type, &["text/html;qs=0.4", ".qhtml"]),
-        (Attribute::Type, &["text/x-server-parsed-html", ".phtml"]),
-        (Attribute::Handler, &["type-map", ".var"]),
-        (Attribute::Handler, &["foo", ".hnd"]),
+        (MimeAttribute::Charset, &["ISO-2022-JP", ".jis"]),
+        (MimeAttribute::Charset, &["KOI8-R", ".koi8-r"]),
+        (MimeAttribute::Charset, &["UTF-8", ".utf8"]),
+        (MimeAttribute::Encoding, &["x-gzip", ".gz"]),
+        (MimeAttribute::Encoding, &["x-compress", ".Z"]),
+        (MimeAttribute::Type, &["text/html;level=3", ".html3"]),
+        (MimeAttribute::Type, &["text/html;qs=0.4", ".qhtml"]),
+        (MimeAttribute::Type, &["text/x-server-parsed-html", ".phtml"]),
+        (MimeAttribute::Handler, &["type-map", ".var"]),
+        (MimeAttribute::Handler, &["foo", ".hnd"]),
     ] {
         settings.add(attribute, arguments).unwrap();
     }
@@ -77,11 +77,11 @@ fn types() -> mime::Types {
 }
 
 /// What MultiViews finds in the folder.
-fn find(settings: &mime::Settings, base: &str, accept_encoding: Option<&[u8]>) -> Found {
+fn find(settings: &mime::Settings, base: &str, accept_encoding: Option<&[u8]>) -> FoundVariants {
     let types = types();
-    let candidates: Vec<Candidate<'_>> = FILES
+    let candidates: Vec<VariantFile<'_>> = FILES
         .iter()
-        .map(|&(name, length)| Candidate {
+        .map(|&(name, length)| VariantFile {
             name: name.as_bytes(),
             mime: settings.mime(&types, name.as_bytes()),
             unclaimed: settings.unclaimed(&types, name.as_bytes()),
@@ -94,8 +94,8 @@ fn find(settings: &mime::Settings, base: &str, accept_encoding: Option<&[u8]>) -
 }
 
 /// A request from its fields, with variables of the environment among them.
-fn request(lines: &str) -> Request<'_> {
-    let mut request = Request { is_get: true, ..Request::default() };
+fn request(lines: &str) -> NegotiatedRequest<'_> {
+    let mut request = NegotiatedRequest { is_get: true, ..NegotiatedRequest::default() };
     for (name, value) in lines.lines().filter_map(|line| line.split_once(':')) {
         let value = Some(value.trim().as_bytes());
         match name {
@@ -124,16 +124,18 @@ fn settings(folder: &str) -> Settings {
 }
 
 /// The name of the chosen variant, or the status.
-fn shown(outcome: &Outcome, variants: &[Variant]) -> String {
+fn shown(outcome: &NegotiationOutcome, variants: &[Variant]) -> String {
     match outcome.choice {
-        Choice::Variant(index) => String::from_utf8(variants[index].name.clone()).unwrap(),
-        Choice::List => "300".to_owned(),
-        Choice::NotAcceptable => "406".to_owned(),
+        VariantChoice::Variant(index) => String::from_utf8(variants[index].name.clone()).unwrap(),
+        VariantChoice::List => "300".to_owned(),
+        VariantChoice::NotAcceptable => "406".to_owned(),
     }
 }
 
 fn page() -> Vec<Variant> {
-    let Found::Variants(found) = find(&mime_settings(), "page", None) else { panic!("nothing") };
+    let FoundVariants::Variants(found) = find(&mime_settings(), "page", None) else {
+        panic!("nothing")
+    };
     found
 }
 
@@ -146,9 +148,9 @@ fn httpd_chooses_the_same() {
         let (fields, expected) = rest.split_once("=> ").unwrap();
         let (folder, resource) = resource.split_once('/').unwrap();
         let (base, query) = resource.split_once('?').unwrap_or((resource, ""));
-        let request = Request { prefers_scripts: !query.is_empty(), ..request(fields) };
+        let request = NegotiatedRequest { prefers_scripts: !query.is_empty(), ..request(fields) };
         let chosen = match find(&mime_settings(), base, request.accept_encoding) {
-            Found::Variants(variants) => {
+            FoundVariants::Variants(variants) => {
                 let outcome = choose(&request, &settings(folder), &variants);
                 let location = outcome.fields.content_location.clone();
                 let location = location.map(|name| String::from_utf8(name).unwrap());
@@ -165,23 +167,23 @@ fn httpd_chooses_the_same() {
 #[test]
 fn multiviews_finds_what_it_knows() {
     let settings = mime_settings();
-    assert_eq!(find(&settings, "nothing", None), Found::Nothing);
-    assert_eq!(find(&settings, "noid", None), Found::NoneFits);
-    assert_eq!(find(&settings, "page.ru", None), Found::Nothing);
+    assert_eq!(find(&settings, "nothing", None), FoundVariants::Nothing);
+    assert_eq!(find(&settings, "noid", None), FoundVariants::NoneFits);
+    assert_eq!(find(&settings, "page.ru", None), FoundVariants::Nothing);
 }
 
 #[test]
 fn handlers_are_variants_if_the_configuration_says_so() {
     let mut settings = mime::Settings::default();
-    settings.add(Attribute::Handler, &["foo", "hnd"]).unwrap();
-    settings.add(Attribute::Handler, &["type-map", "var"]).unwrap();
-    let Found::Variants(found) = find(&settings, "scr", None) else { panic!("nothing") };
+    settings.add(MimeAttribute::Handler, &["foo", "hnd"]).unwrap();
+    settings.add(MimeAttribute::Handler, &["type-map", "var"]).unwrap();
+    let FoundVariants::Variants(found) = find(&settings, "scr", None) else { panic!("nothing") };
     assert_eq!((found.len(), found[0].name.as_slice()), (1, &b"scr.html"[..]));
     settings.add_multiviews_match("Handlers").unwrap();
-    let Found::Variants(found) = find(&settings, "scr", None) else { panic!("nothing") };
+    let FoundVariants::Variants(found) = find(&settings, "scr", None) else { panic!("nothing") };
     assert_eq!(found[0].media_type, b"application/x-httpd-cgi");
     assert!(found[0].has_handler && !found[1].has_handler);
-    assert_eq!(find(&settings, "map", None), Found::Map(b"map.var".to_vec()));
+    assert_eq!(find(&settings, "map", None), FoundVariants::Map(b"map.var".to_vec()));
 }
 
 #[test]
@@ -194,7 +196,7 @@ fn fields_of_an_answer_say_what_was_chosen() {
         fields,
         [("Content-Location", &b"page.html.de"[..]), ("Vary", vary), ("TCN", b"choice"),]
     );
-    let post = Request { is_get: false, ..request("Accept-Language: de") };
+    let post = NegotiatedRequest { is_get: false, ..request("Accept-Language: de") };
     let outcome = choose(&post, &settings("mv"), &variants);
     let names: Vec<&str> = outcome.fields.iter().map(|field| field.0).collect();
     assert_eq!(names, ["Vary"]);
@@ -205,7 +207,7 @@ fn fields_of_an_answer_say_what_was_chosen() {
 fn a_list_names_all_variants() {
     let variants = page();
     let outcome = choose(&request("Negotiate: vlist"), &settings("mv"), &variants);
-    assert_eq!((outcome.choice, outcome.fields.tcn), (Choice::List, Some("list")));
+    assert_eq!((outcome.choice, outcome.fields.tcn), (VariantChoice::List, Some("list")));
     assert_eq!(
         String::from_utf8(outcome.fields.alternates.unwrap()).unwrap(),
         "{\"page.html.de\" 1 {type text/html} {language de} {length 20}}, \
@@ -278,12 +280,12 @@ fn a_type_map_may_hold_the_texts_themselves() {
                 Content-Language: de\nContent-Type: text/html; charset=utf-8\nBody: E\nzweiE";
     let map = type_map::parse(text.as_bytes(), b"b.var").unwrap();
     let body = |variant: &Variant| {
-        let Body { start, length } = variant.body.unwrap();
+        let VariantBody { start, length } = variant.body.unwrap();
         &text[usize::try_from(start).unwrap()..][..usize::try_from(length).unwrap()]
     };
     assert_eq!(map.variants.iter().map(body).collect::<Vec<_>>(), ["one\n", "zwei"]);
     let outcome = choose(&request("Accept-Language: de"), &settings("map"), &map.variants);
-    assert_eq!(outcome.choice, Choice::Variant(1));
+    assert_eq!(outcome.choice, VariantChoice::Variant(1));
     assert!(!outcome.is_transparent && outcome.fields.content_location.is_none());
     assert_eq!(outcome.fields.vary.as_deref(), Some("accept-language, accept-charset"));
     let content_type = response::content_type(&map.variants[1]);
@@ -297,9 +299,12 @@ fn broken_type_maps_are_broken() {
     assert_eq!(parse("URI:\n"), Err(BadMap::NoValue(b"uri:\n".to_vec())));
     let good = "URI: a\nContent-Type: a/b\n\n";
     for (bad, expected) in [
-        ("URI: b\nContent-Type: a/b\nContent-Length: 12x\n", Stop::BadLength(b"12x".to_vec())),
-        ("Content-Type: a/b\nBody: end \nno\n", Stop::NoEndTag(b"end".to_vec())),
-        ("Content-Type: a/b\nBody: end", Stop::NoEndTag(b"end".to_vec())),
+        (
+            "URI: b\nContent-Type: a/b\nContent-Length: 12x\n",
+            TypeMapStop::BadLength(b"12x".to_vec()),
+        ),
+        ("Content-Type: a/b\nBody: end \nno\n", TypeMapStop::NoEndTag(b"end".to_vec())),
+        ("Content-Type: a/b\nBody: end", TypeMapStop::NoEndTag(b"end".to_vec())),
     ] {
         let map = parse(&format!("{good}{bad}")).unwrap();
         assert_eq!((map.variants.len(), map.stopped), (1, Some(expected)), "{bad}");
@@ -332,7 +337,7 @@ fn hostile_type_maps_have_an_end() {
 fn an_empty_type_map_accepts_nobody() {
     let outcome = choose(&request(""), &settings("map"), &[]);
     let fields: Vec<(&str, &[u8])> = outcome.fields.iter().collect();
-    assert_eq!(outcome.choice, Choice::NotAcceptable);
+    assert_eq!(outcome.choice, VariantChoice::NotAcceptable);
     assert_eq!(fields, [("Vary", &b"negotiate"[..]), ("TCN", b"list")]);
     assert_eq!(variant_list(&[]), b"Available variants:\n<ul>\n</ul>\n");
 }

@@ -3,7 +3,7 @@
 //! nothing here trusts it.
 
 use super::accept::{self, Blanks, is_space, token, trim_start};
-use super::variant::{Body, VARIANTS_MAX, Variant};
+use super::variant::{VARIANTS_MAX, Variant, VariantBody};
 
 /// Size of a type map, which is read whole for each request; those of httpd's manual have a few
 /// hundred bytes. A variant's own text within a map has at most [`LINE_BYTES_MAX`].
@@ -23,7 +23,7 @@ pub(crate) enum BadMap {
 
 /// Where reading stopped before the end. What came before counts nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum TypeMapStop {
     /// AH00684 `Parse error in type map, Content-Length: 'TEXT' in FILE is invalid.`
     BadLength(Vec<u8>),
     /// AH00685 `Syntax error in type map, no end tag 'TEXT' found in FILE for Body: content.`
@@ -36,7 +36,7 @@ pub(crate) struct TypeMap {
     /// In the order of the file.
     pub(crate) variants: Vec<Variant>,
     /// What the error log should say.
-    pub(crate) stopped: Option<Stop>,
+    pub(crate) stopped: Option<TypeMapStop>,
 }
 
 /// Reads a type map (mod_negotiation.c `read_type_map`). `name` is the map's own file name, under
@@ -44,17 +44,17 @@ pub(crate) struct TypeMap {
 pub(crate) fn parse(text: &[u8], name: &[u8]) -> Result<TypeMap, BadMap> {
     let mut reader = Reader { text: &text[..text.len().min(FILE_BYTES_MAX)], at: 0 };
     let mut map = TypeMap::default();
-    let mut record = Record::default();
+    let mut record = VariantRecord::default();
     loop {
         match reader.header()? {
-            Line::Field(field, value) => {
+            HeaderLine::Field(field, value) => {
                 if let Err(stop) = record.set(&field, &value, name, &mut reader) {
                     map.stopped = Some(stop);
                     return Ok(map);
                 }
             }
-            Line::Blank => map.variants.extend(std::mem::take(&mut record).finish()),
-            Line::End => {
+            HeaderLine::Blank => map.variants.extend(std::mem::take(&mut record).finish()),
+            HeaderLine::End => {
                 map.variants.extend(record.finish());
                 map.variants.truncate(VARIANTS_MAX);
                 return Ok(map);
@@ -68,13 +68,13 @@ pub(crate) fn parse(text: &[u8], name: &[u8]) -> Result<TypeMap, BadMap> {
 
 /// A variant as far as it has been read.
 #[derive(Default)]
-struct Record {
+struct VariantRecord {
     variant: Variant,
     /// A record that only has a name or a text is passed over.
     has_content: bool,
 }
 
-impl Record {
+impl VariantRecord {
     /// Applies a line. Fields that mean nothing are passed over.
     fn set(
         &mut self,
@@ -82,7 +82,7 @@ impl Record {
         value: &[u8],
         map_name: &[u8],
         reader: &mut Reader<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), TypeMapStop> {
         let first = |mut text: &[u8]| token(&mut text, Blanks::End).to_vec();
         let variant = &mut self.variant;
         match field {
@@ -90,14 +90,14 @@ impl Record {
             b"content-type" => variant.set_type(value),
             b"content-length" => {
                 let text = first(value);
-                variant.length = Some(strict_length(&text).ok_or(Stop::BadLength(text))?);
+                variant.length = Some(strict_length(&text).ok_or(TypeMapStop::BadLength(text))?);
             }
             b"content-language" => variant.languages = accept::languages(value),
             b"content-encoding" => variant.encoding = Some(first(value)),
             b"description" => variant.description = description(value),
             b"body" => {
                 let tag = value.trim_ascii_end();
-                let body = reader.body(tag).ok_or_else(|| Stop::NoEndTag(tag.to_vec()))?;
+                let body = reader.body(tag).ok_or_else(|| TypeMapStop::NoEndTag(tag.to_vec()))?;
                 variant.length = Some(body.length);
                 variant.body = Some(body);
                 variant.name = map_name.to_vec();
@@ -132,7 +132,7 @@ fn strict_length(text: &[u8]) -> Option<u64> {
 }
 
 /// A header line with its continuations.
-enum Line {
+enum HeaderLine {
     /// Its name in lower case, and its value with the end of each of its lines.
     Field(Vec<u8>, Vec<u8>),
     /// The end of a record.
@@ -161,16 +161,16 @@ impl<'a> Reader<'a> {
     }
 
     /// The next header line (mod_negotiation.c `get_header_line`).
-    fn header(&mut self) -> Result<Line, BadMap> {
+    fn header(&mut self) -> Result<HeaderLine, BadMap> {
         let line = loop {
             match self.line(LINE_BYTES_MAX) {
-                [] => return Ok(Line::End),
+                [] => return Ok(HeaderLine::End),
                 [b'#', ..] => {}
                 line => break up_to_nul(line),
             }
         };
         if line.iter().all(|&byte| is_space(byte)) {
-            return Ok(Line::Blank);
+            return Ok(HeaderLine::Blank);
         }
         let mut header = line.to_vec();
         // The text of a variant begins behind this line: nothing may be read of it here.
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The text up to `tag`; reading goes on behind the line of the tag (`get_body`).
-    fn body(&mut self, tag: &[u8]) -> Option<Body> {
+    fn body(&mut self, tag: &[u8]) -> Option<VariantBody> {
         let rest = self.rest();
         let window = up_to_nul(&rest[..rest.len().min(LINE_BYTES_MAX)]);
         if rest.is_empty() {
@@ -214,12 +214,12 @@ impl<'a> Reader<'a> {
         let after = length + tag.len();
         let behind = window[after..].iter().position(|&byte| byte == b'\n');
         self.at += behind.map_or(window.len(), |end| after + end + 1);
-        Some(Body { start: start as u64, length: length as u64 })
+        Some(VariantBody { start: start as u64, length: length as u64 })
     }
 }
 
 /// Divides a header line, without its comments in parentheses.
-fn field(mut header: Vec<u8>) -> Result<Line, BadMap> {
+fn field(mut header: Vec<u8>) -> Result<HeaderLine, BadMap> {
     let Some(colon) = header.iter().position(|&byte| byte == b':') else {
         return Err(BadMap::NoColon(header));
     };
@@ -231,7 +231,7 @@ fn field(mut header: Vec<u8>) -> Result<Line, BadMap> {
     let mut value = value.to_vec();
     blank_comments(&mut value);
     header.truncate(colon);
-    Ok(Line::Field(header, value))
+    Ok(HeaderLine::Field(header, value))
 }
 
 /// Puts blanks in place of comments; they do not nest (`strip_paren_comments`).

@@ -1,7 +1,7 @@
 //! A variant, and the variants that MultiViews finds in a folder. Names and facts of the files
 //! come from the caller; nothing is opened here.
 
-use super::accept::{self, Entry, INCLUDES, INCLUDES_3};
+use super::accept::{self, AcceptElement, INCLUDES, INCLUDES_3};
 use server::metadata::Metadata;
 
 /// Variants of one resource that count: each costs a look at every entry of the Accept fields.
@@ -21,7 +21,7 @@ pub(crate) struct Variant {
     /// File name beside the resource; in a type map a relative URL.
     pub(crate) name: Vec<u8>,
     /// Where it stands in its type map, if the map itself has it.
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<VariantBody>,
     /// Without parameters, in lower case; may be empty in a type map.
     pub(crate) media_type: Vec<u8>,
     /// `qs`: how much the variant is worth to begin with.
@@ -44,7 +44,7 @@ pub(crate) struct Variant {
 
 /// A part of a type map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Body {
+pub(crate) struct VariantBody {
     /// Offset of its first byte in the file.
     pub(crate) start: u64,
     /// Its size.
@@ -74,7 +74,7 @@ impl Variant {
 
 /// A file of the folder whose name begins with that of the resource and a dot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Candidate<'a> {
+pub(crate) struct VariantFile<'a> {
     /// Its name without a path.
     pub(crate) name: &'a [u8],
     /// What its name says: `settings.mime(types, name)`.
@@ -92,7 +92,7 @@ pub(crate) struct Candidate<'a> {
 
 /// What MultiViews has found.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum FoundVariants {
     /// No file begins with that name: the request goes on as if MultiViews were off.
     Nothing,
     /// Some do, and none counts: 404, with a line in the error log (AH00687).
@@ -112,9 +112,9 @@ pub(crate) fn is_candidate(name: &[u8], base: &[u8]) -> bool {
 /// (mod_negotiation.c `read_types_multi`). `accept_encoding` is the client's field.
 pub(crate) fn variants(
     base: &[u8],
-    candidates: &[Candidate<'_>],
+    candidates: &[VariantFile<'_>],
     accept_encoding: Option<&[u8]>,
-) -> Found {
+) -> FoundVariants {
     let accepted = accept_encoding.map(accept::entries).unwrap_or_default();
     let mut found = Vec::new();
     let mut is_any = false;
@@ -124,12 +124,12 @@ pub(crate) fn variants(
         let handler = candidate.handler.or(candidate.mime.handler);
         let is_map = candidate.mime.content_type.is_some_and(|text| text == MAP_TYPE);
         if is_map || handler == Some(MAP_HANDLER) {
-            return Found::Map(candidate.name.to_vec());
+            return FoundVariants::Map(candidate.name.to_vec());
         }
         found.push(variant);
     }
     if found.is_empty() {
-        return if is_any { Found::NoneFits } else { Found::Nothing };
+        return if is_any { FoundVariants::NoneFits } else { FoundVariants::Nothing };
     }
     // The order decides ties, so it must not be that of the folder (`variantsortf`).
     found.sort_by(|one, other| {
@@ -137,11 +137,15 @@ pub(crate) fn variants(
         by_quality.then_with(|| one.name.cmp(&other.name))
     });
     found.truncate(VARIANTS_MAX);
-    Found::Variants(found)
+    FoundVariants::Variants(found)
 }
 
 /// The file as a variant, if it counts.
-fn variant(base: &[u8], candidate: &Candidate<'_>, accepted: &[Entry]) -> Option<Variant> {
+fn variant(
+    base: &[u8],
+    candidate: &VariantFile<'_>,
+    accepted: &[AcceptElement],
+) -> Option<Variant> {
     let unclaimed = candidate.unclaimed.as_ref()?;
     if !candidate.is_servable || !is_claimed(base, unclaimed) {
         return None;

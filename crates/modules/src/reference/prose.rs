@@ -69,7 +69,7 @@ pub struct Prose {
 }
 
 /// A file of the folder.
-pub(crate) struct File {
+pub(crate) struct ProseFile {
     /// The page of the manual that it belongs to.
     pub(crate) page: &'static str,
     /// What the module is for.
@@ -97,17 +97,17 @@ pub fn prose(name: &str) -> Option<&'static Prose> {
 }
 
 /// All files.
-pub(crate) fn files() -> &'static [File] {
-    static READ: LazyLock<Vec<File>> =
+pub(crate) fn files() -> &'static [ProseFile] {
+    static READ: LazyLock<Vec<ProseFile>> =
         LazyLock::new(|| FILES.iter().map(|(page, text)| read(page, text)).collect());
     &READ
 }
 
-fn read(page: &'static str, text: &'static str) -> File {
+fn read(page: &'static str, text: &'static str) -> ProseFile {
     let mut parts = text.split("\n## ");
     let head = parts.next().unwrap_or_default();
     let about = head.split_once('\n').map_or("", |(_, about)| about.trim());
-    File { page, about, entries: parts.map(entry).collect() }
+    ProseFile { page, about, entries: parts.map(entry).collect() }
 }
 
 /// `Name`, perhaps its syntax in a paragraph of its own, the text, and the example in a fence.

@@ -4,8 +4,8 @@
 
 use super::*;
 use crate::MODULES;
-use config::index::Found;
-use config::{Diagnostic, Severity, Start, World};
+use config::index::FoundRow;
+use config::{Diagnostic, Severity, StartFacts, World};
 use server::site::builder::{Builder, Overrides};
 
 #[test]
@@ -99,7 +99,8 @@ fn each_directive_is_explained_on_the_page_of_its_module() {
             wrong.push(format!("{}: not a word about the module", file.page));
         }
         for entry in &file.entries {
-            let is_it = |row: &&Entry| row.page == file.page && written(row.name) == entry.name;
+            let is_it =
+                |row: &&ManualEntry| row.page == file.page && written(row.name) == entry.name;
             if all.iter().filter(is_it).count() != 1 {
                 wrong.push(format!("{}: {} is no directive of it", file.page, entry.name));
             }
@@ -154,11 +155,11 @@ fn what_is_no_configuration_would_be_found() {
 fn said_of(entry: &Prose) -> Vec<Diagnostic> {
     let index = MODULES.index();
     let names = MODULES.names();
-    let start = Start {
+    let start = StartFacts {
         defines: Vec::new(),
         modules: &names,
         is_modular: false,
-        has_directive: &|name, _| matches!(index.find(name), Found::Row(_)),
+        has_directive: &|name, _| matches!(index.find(name), FoundRow::Row(_)),
         guards: MODULES.guards,
         server_root: "/etc/apache2".into(),
         version: server::identity::VERSION,

@@ -1,11 +1,11 @@
 //! The lines of mod_setenvif (add_setenvif_core and add_envvars of mod_setenvif.c).
 
-use super::rule::{Attribute, Pattern, Rule, Variable};
+use super::rule::{SetEnvIfAttribute, SetEnvIfPattern, SetEnvIfRule, VariableChange};
 use super::{HOST_SETTINGS, SETTINGS};
 use config::directive::row;
-use config::lexer::Words;
+use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
-use pattern::{Flags, Regex};
+use pattern::{PatternFlags, Regex};
 use server::expression::Expression;
 use server::module::{Hooks, Module};
 use server::names;
@@ -36,7 +36,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 ];
 
 fn set_env_if(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let mut words = Words::new(call.raw);
+    let mut words = LineWords::new(call.raw);
     let name = word(&mut words);
     if name.is_empty() {
         return Err(format!("Missing header-field name for {}", call.name).into());
@@ -45,15 +45,15 @@ fn set_env_if(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 fn browser_match(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    attribute_line(builder, call, "User-Agent".to_owned(), Words::new(call.raw))
+    attribute_line(builder, call, "User-Agent".to_owned(), LineWords::new(call.raw))
 }
 
-fn word(words: &mut Words<'_>) -> String {
+fn word(words: &mut LineWords<'_>) -> String {
     words.next().map(|word| word.text).unwrap_or_default()
 }
 
 /// The rules that a line adds to: those of the host, or of the section around it.
-fn rules(builder: &mut Builder) -> &mut Vec<Arc<Rule>> {
+fn rules(builder: &mut Builder) -> &mut Vec<Arc<SetEnvIfRule>> {
     match builder.is_in_section() {
         true => &mut SETTINGS.change(builder.settings()).rules,
         false => &mut HOST_SETTINGS.change(&mut builder.host().modules).rules,
@@ -64,7 +64,7 @@ fn attribute_line(
     builder: &mut Builder,
     call: &Call<'_>,
     name: String,
-    mut words: Words<'_>,
+    mut words: LineWords<'_>,
 ) -> Result<(), Error> {
     let text = word(&mut words);
     if text.is_empty() {
@@ -79,38 +79,44 @@ fn attribute_line(
         .find_map(|rule| rule.name.clone().filter(|known| known.eq_ignore_ascii_case(&name)))
         .unwrap_or_else(|| name.into());
     if let Some(last) = rules.last_mut().filter(|last| last.is_about(&name, &text, ignore_case)) {
-        let mut more = Rule::clone(last);
+        let mut more = SetEnvIfRule::clone(last);
         variables(call, words, &mut more.variables)?;
         *last = Arc::new(more);
         return Ok(());
     }
-    let pattern = Pattern::parse(&text, ignore_case, defaults)
+    let pattern = SetEnvIfPattern::parse(&text, ignore_case, defaults)
         .ok_or_else(|| Error::from(format!("{} regex could not be compiled.", call.name)))?;
     let attribute = attribute(call, &name, defaults.or_ignore_case(ignore_case))?;
     let mut variables_list = Vec::new();
     variables(call, words, &mut variables_list)?;
-    let rule =
-        Rule { name: Some(name), text, ignore_case, attribute, pattern, variables: variables_list };
+    let rule = SetEnvIfRule {
+        name: Some(name),
+        text,
+        ignore_case,
+        attribute,
+        pattern,
+        variables: variables_list,
+    };
     rules.push(Arc::new(rule));
     Ok(())
 }
 
-fn attribute(call: &Call<'_>, name: &str, flags: Flags) -> Result<Attribute, Error> {
+fn attribute(call: &Call<'_>, name: &str, flags: PatternFlags) -> Result<SetEnvIfAttribute, Error> {
     Ok(match name.to_ascii_lowercase().as_str() {
-        "remote_addr" => Attribute::Client,
+        "remote_addr" => SetEnvIfAttribute::Client,
         "remote_host" => {
             names::will_be_looked_at();
-            Attribute::ClientName
+            SetEnvIfAttribute::ClientName
         }
-        "request_uri" => Attribute::Path,
-        "request_method" => Attribute::Method,
-        "request_protocol" => Attribute::Protocol,
-        "server_addr" => Attribute::Server,
-        _ if is_field_name(name) => Attribute::Field,
+        "request_uri" => SetEnvIfAttribute::Path,
+        "request_method" => SetEnvIfAttribute::Method,
+        "request_protocol" => SetEnvIfAttribute::Protocol,
+        "server_addr" => SetEnvIfAttribute::Server,
+        _ if is_field_name(name) => SetEnvIfAttribute::Field,
         _ => {
             let regex = Regex::new(name, flags)
                 .map_err(|_| format!("{}Header name regex could not be compiled.", call.name))?;
-            Attribute::Fields(Arc::new(regex))
+            SetEnvIfAttribute::Fields(Arc::new(regex))
         }
     })
 }
@@ -121,7 +127,7 @@ fn is_field_name(name: &str) -> bool {
 }
 
 fn set_env_if_expr(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let mut words = Words::new(call.raw);
+    let mut words = LineWords::new(call.raw);
     let text = word(&mut words);
     if text.is_empty() {
         return Err(format!("Missing expression for {}", call.name).into());
@@ -131,12 +137,12 @@ fn set_env_if_expr(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
         .map_err(|error| format!("Could not parse expression \"{text}\": {error}"))?;
     let mut list = Vec::new();
     variables(call, words, &mut list)?;
-    rules(builder).push(Arc::new(Rule {
+    rules(builder).push(Arc::new(SetEnvIfRule {
         name: None,
         text,
         ignore_case: false,
-        attribute: Attribute::Expression,
-        pattern: Pattern::Expression(expression),
+        attribute: SetEnvIfAttribute::Expression,
+        pattern: SetEnvIfPattern::Expression(expression),
         variables: list,
     }));
     Ok(())
@@ -146,8 +152,8 @@ fn set_env_if_expr(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 /// value.
 fn variables(
     call: &Call<'_>,
-    words: Words<'_>,
-    list: &mut Vec<(String, Variable)>,
+    words: LineWords<'_>,
+    list: &mut Vec<(String, VariableChange)>,
 ) -> Result<(), Error> {
     let before = list.len();
     let mut any = false;
@@ -168,18 +174,18 @@ fn variables(
     }
 }
 
-fn variable(word: &str) -> (&str, Variable) {
+fn variable(word: &str) -> (&str, VariableChange) {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     // ap_getword takes all `=` for one.
     let value = value.trim_start_matches('=');
     match value {
         "" => match name.strip_prefix('!') {
-            Some(name) => (name, Variable::Unset),
-            None => (name, Variable::new("1")),
+            Some(name) => (name, VariableChange::Unset),
+            None => (name, VariableChange::new("1")),
         },
         // What begins with `!` unsets as well, because that is how httpd keeps an order to unset.
-        value if value.starts_with('!') => (name, Variable::Unset),
-        value => (name, Variable::new(value)),
+        value if value.starts_with('!') => (name, VariableChange::Unset),
+        value => (name, VariableChange::new(value)),
     }
 }
 
@@ -198,7 +204,7 @@ mod tests {
             ("A=!b", "A", None),
             ("!A=b", "!A", Some("b")),
         ] {
-            let expected = expected.map_or(Variable::Unset, Variable::new);
+            let expected = expected.map_or(VariableChange::Unset, VariableChange::new);
             assert_eq!(variable(word), (name, expected), "{word}");
         }
     }

@@ -1,7 +1,7 @@
 //! What the rules of a host came to, by the values that they look at. Clients of a site are of few
 //! kinds; what one that sends ever new values can fill is bounded.
 
-use super::rule::{Attribute, Rule, Subject};
+use super::rule::{SetEnvIfAttribute, SetEnvIfRule, SetEnvIfSubject};
 use server::fields;
 use server::table::Table;
 use std::collections::HashMap;
@@ -16,15 +16,20 @@ const KEY_BYTES: usize = 1024;
 
 /// Results of one thread.
 #[derive(Default)]
-pub(crate) struct Memo {
+pub(crate) struct SetEnvIfMemo {
     key: Vec<u8>,
     known: HashMap<Box<[u8]>, Rc<Table>>,
 }
 
-impl Memo {
+impl SetEnvIfMemo {
     /// Put together what the rules look at. `false` if that is more than the head of a request and
     /// the client's address.
-    pub(super) fn key(&mut self, host: usize, rules: &[Arc<Rule>], subject: &Subject<'_>) -> bool {
+    pub(super) fn key(
+        &mut self,
+        host: usize,
+        rules: &[Arc<SetEnvIfRule>],
+        subject: &SetEnvIfSubject<'_>,
+    ) -> bool {
         self.key.clear();
         self.key.extend_from_slice(&host.to_le_bytes());
         let mut last: Option<&Arc<str>> = None;
@@ -35,23 +40,23 @@ impl Memo {
         })
     }
 
-    fn push_value(&mut self, rule: &Rule, subject: &Subject<'_>) -> bool {
+    fn push_value(&mut self, rule: &SetEnvIfRule, subject: &SetEnvIfSubject<'_>) -> bool {
         let name = rule.name.as_deref().unwrap_or_default();
         match &rule.attribute {
-            Attribute::Field => match fields::joined(&subject.head, name.as_bytes()) {
+            SetEnvIfAttribute::Field => match fields::joined(&subject.head, name.as_bytes()) {
                 Some(value) => self.push(&value),
                 // Another mark than the length of any value.
                 None => self.key.extend_from_slice(&usize::MAX.to_le_bytes()),
             },
-            Attribute::Path => self.push(subject.path),
-            Attribute::Method => self.push(subject.head.method()),
-            Attribute::Protocol => self.push(subject.head.protocol()),
-            Attribute::Client => match subject.client {
+            SetEnvIfAttribute::Path => self.push(subject.path),
+            SetEnvIfAttribute::Method => self.push(subject.head.method()),
+            SetEnvIfAttribute::Protocol => self.push(subject.head.protocol()),
+            SetEnvIfAttribute::Client => match subject.client {
                 std::net::IpAddr::V4(ip) => self.push(&ip.octets()),
                 std::net::IpAddr::V6(ip) => self.push(&ip.octets()),
             },
-            Attribute::ClientName | Attribute::Server => return false,
-            Attribute::Fields(_) | Attribute::Expression => return false,
+            SetEnvIfAttribute::ClientName | SetEnvIfAttribute::Server => return false,
+            SetEnvIfAttribute::Fields(_) | SetEnvIfAttribute::Expression => return false,
         }
         true
     }
@@ -86,7 +91,7 @@ mod tests {
 
     #[test]
     fn it_stays_within_its_bounds() {
-        let mut memo = Memo::default();
+        let mut memo = SetEnvIfMemo::default();
         for nth in 0..3 * ENTRIES {
             memo.key = nth.to_le_bytes().to_vec();
             memo.put(Table::default());

@@ -10,14 +10,14 @@ mod memo;
 mod rule;
 
 pub(crate) use directives::MODULE;
-pub(crate) use memo::Memo;
+pub(crate) use memo::SetEnvIfMemo;
 
 use logging::level::Level;
 use message::{Status, Target};
-use rule::{Rule, Subject};
+use rule::{SetEnvIfRule, SetEnvIfSubject};
 use server::Context;
 use server::failure::Failure;
-use server::phase::{Seen, Stop};
+use server::phase::{FastRequest, Stop};
 use server::request_context::{Because, Client, Purpose, RequestContext};
 use server::site::host::Host;
 use server::site::settings::{DirectoryKey, HostKey};
@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// The key of what rules have come to on a thread.
-static MEMO: ThreadKey<RefCell<Memo>> = ThreadKey::new();
+static MEMO: ThreadKey<RefCell<SetEnvIfMemo>> = ThreadKey::new();
 
 /// The key of what is kept per host.
 pub(crate) static HOST_SETTINGS: HostKey<Settings> = HostKey::new();
@@ -41,7 +41,7 @@ pub(crate) static HOST_SETTINGS: HostKey<Settings> = HostKey::new();
 /// Rules in the order of the text, those of outer sections or of the main server first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    rules: Vec<Arc<Rule>>,
+    rules: Vec<Arc<SetEnvIfRule>>,
 }
 
 impl Merge for Settings {
@@ -65,7 +65,7 @@ pub(crate) enum Class {
 
 /// What the rules of `host` come to, from the memo if a request like this one was there before.
 /// Without rules it costs nothing.
-pub(crate) fn class(context: &Context, host: &Host, subject: &Subject<'_>) -> Class {
+pub(crate) fn class(context: &Context, host: &Host, subject: &SetEnvIfSubject<'_>) -> Class {
     let rules = &HOST_SETTINGS.of(&host.modules).rules;
     if rules.is_empty() {
         return Class::Empty;
@@ -90,7 +90,7 @@ pub(crate) fn class(context: &Context, host: &Host, subject: &Subject<'_>) -> Cl
 }
 
 /// Whether a prepared response may answer: the rules of the host come to nothing.
-pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
+pub(crate) fn is_plain(seen: &FastRequest<'_>) -> bool {
     let rules = &HOST_SETTINGS.of(&seen.host.modules).rules;
     if rules.is_empty() {
         return true;
@@ -98,7 +98,7 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
     let Target::Origin { path, .. } = seen.target else { return false };
     let client = seen.client.ip().to_canonical();
     let path = message::path::without_leading_slashes(path);
-    let subject = Subject { head: seen.head, path, client, names: None, server: None };
+    let subject = SetEnvIfSubject { head: seen.head, path, client, names: None, server: None };
     matches!(class(seen.context, seen.host, &subject), Class::Empty)
 }
 
@@ -122,7 +122,7 @@ async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let client = ip.unwrap_or_else(|| received.client.ip().to_canonical());
     let server = Some(received.local.ip().to_canonical());
     let names = Some(&*received.names);
-    let subject = Subject { head: received.view(), path, client, names, server };
+    let subject = SetEnvIfSubject { head: received.view(), path, client, names, server };
     match class(request.context, host, &subject) {
         Class::Empty => Ok(()),
         Class::Variables(table) => {
@@ -163,20 +163,20 @@ async fn of_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let server = Some(received.local.ip().to_canonical());
     let client = request.client();
     let names = Some(&*received.names);
-    let subject = Subject { head: received.view(), path: &path, client, names, server };
+    let subject = SetEnvIfSubject { head: received.view(), path: &path, client, names, server };
     run(request, rules, &subject).await
 }
 
 async fn run(
     request: &mut RequestContext<'_>,
-    rules: &[Arc<Rule>],
-    subject: &Subject<'_>,
+    rules: &[Arc<SetEnvIfRule>],
+    subject: &SetEnvIfSubject<'_>,
 ) -> Result<(), Stop> {
     request.mark_personal();
     let mut env = std::mem::take(&mut request.tables.env);
     let done = rule::apply(rules, subject, Some(request), &mut env).await;
     request.tables.env = env;
-    done.map_err(|rule::TooLong(name)| {
+    done.map_err(|rule::VariableTooLong(name)| {
         let text = format!("Regular expression replacement failed for '{name}', value too long?");
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "setenvif", text);
         failure.id(1505).level(Level::Crit).into()

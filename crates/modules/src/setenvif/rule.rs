@@ -1,10 +1,10 @@
 //! A rule and what it does to an environment (match_headers of mod_setenvif.c).
 
 use message::RequestHead;
-use pattern::{Captures, Flags, Regex, Template};
+use pattern::{Captures, PatternFlags, Regex, Replacement};
 use server::expression::Expression;
 use server::fields;
-use server::names::{End, Names};
+use server::names::{ConnectionNames, NamedEnd};
 use server::request_context::RequestContext;
 use server::table::Table;
 use std::borrow::Cow;
@@ -13,19 +13,19 @@ use std::sync::Arc;
 
 /// A line, or several in a row about the same.
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct SetEnvIfRule {
     /// What is looked at; rules that share it are about the same. `None` with an expression.
     pub(super) name: Option<Arc<str>>,
     pub(super) text: String,
     pub(super) ignore_case: bool,
-    pub(super) attribute: Attribute,
-    pub(super) pattern: Pattern,
-    pub(super) variables: Vec<(String, Variable)>,
+    pub(super) attribute: SetEnvIfAttribute,
+    pub(super) pattern: SetEnvIfPattern,
+    pub(super) variables: Vec<(String, VariableChange)>,
 }
 
 /// What a rule looks at.
 #[derive(Clone, Debug)]
-pub(super) enum Attribute {
+pub(super) enum SetEnvIfAttribute {
     /// `Remote_Addr`
     Client,
     /// `Remote_Host`: the name, if it was looked up, else the address.
@@ -45,7 +45,7 @@ pub(super) enum Attribute {
 
 /// When a rule counts.
 #[derive(Clone, Debug)]
-pub(super) enum Pattern {
+pub(super) enum SetEnvIfPattern {
     /// A text without metacharacters, to be found anywhere; in lower case if case is ignored.
     Literal(Vec<u8>, IgnoreCase),
     Regex(Arc<Regex>),
@@ -56,34 +56,34 @@ type IgnoreCase = bool;
 
 /// What becomes of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Variable {
+pub(super) enum VariableChange {
     Unset,
     /// The value as written, and with groups to fill in.
-    Set(String, Template),
+    Set(String, Replacement),
 }
 
-impl Variable {
+impl VariableChange {
     pub(super) fn new(value: &str) -> Self {
-        Self::Set(value.to_owned(), Template::parse(value))
+        Self::Set(value.to_owned(), Replacement::parse(value))
     }
 }
 
 /// What rules may look at.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'s> {
+pub(crate) struct SetEnvIfSubject<'s> {
     pub(crate) head: RequestHead<'s>,
     pub(crate) path: &'s [u8],
     pub(crate) client: IpAddr,
     /// Names that are known already; `None` where nobody has asked.
-    pub(crate) names: Option<&'s Names>,
+    pub(crate) names: Option<&'s ConnectionNames>,
     /// `None` where it would cost a system call; rules that need it are not asked then.
     pub(crate) server: Option<IpAddr>,
 }
 
 /// The value of this variable is longer than httpd allows.
-pub(super) struct TooLong(pub(super) String);
+pub(super) struct VariableTooLong(pub(super) String);
 
-impl Rule {
+impl SetEnvIfRule {
     /// Whether it is the rule that another line only adds variables to.
     pub(super) fn is_about(&self, name: &Arc<str>, text: &str, ignore_case: bool) -> bool {
         self.name.as_ref().is_some_and(|own| Arc::ptr_eq(own, name))
@@ -92,44 +92,44 @@ impl Rule {
     }
 
     /// What it looks at; empty if there is no such thing, so that `^$` finds that out.
-    fn value<'s>(&self, subject: &Subject<'s>, env: &Table) -> Cow<'s, [u8]> {
+    fn value<'s>(&self, subject: &SetEnvIfSubject<'s>, env: &Table) -> Cow<'s, [u8]> {
         let name = self.name.as_deref().unwrap_or_default();
         let address = |ip: IpAddr| Some(Cow::Owned(ip.to_string().into_bytes()));
         let value = match &self.attribute {
-            Attribute::Client => address(subject.client),
-            Attribute::ClientName => {
-                match subject.names.and_then(|names| names.get(End::Client(subject.client))) {
+            SetEnvIfAttribute::Client => address(subject.client),
+            SetEnvIfAttribute::ClientName => {
+                match subject.names.and_then(|names| names.get(NamedEnd::Client(subject.client))) {
                     Some(name) => Some(Cow::Owned(name.as_bytes().to_vec())),
                     None => address(subject.client),
                 }
             }
-            Attribute::Server => subject.server.and_then(address),
-            Attribute::Path => Some(Cow::Borrowed(subject.path)),
-            Attribute::Method => Some(Cow::Borrowed(subject.head.method())),
-            Attribute::Protocol => Some(Cow::Borrowed(subject.head.protocol())),
-            Attribute::Field => fields::joined(&subject.head, name.as_bytes())
+            SetEnvIfAttribute::Server => subject.server.and_then(address),
+            SetEnvIfAttribute::Path => Some(Cow::Borrowed(subject.path)),
+            SetEnvIfAttribute::Method => Some(Cow::Borrowed(subject.head.method())),
+            SetEnvIfAttribute::Protocol => Some(Cow::Borrowed(subject.head.protocol())),
+            SetEnvIfAttribute::Field => fields::joined(&subject.head, name.as_bytes())
                 .or_else(|| env.get(name).map(|value| Cow::Owned(value.to_vec()))),
-            Attribute::Fields(regex) => fields::of_head(&subject.head)
+            SetEnvIfAttribute::Fields(regex) => fields::of_head(&subject.head)
                 .into_iter()
                 .rfind(|field| regex.is_match(field.0.as_bytes()).unwrap_or(false))
                 .map(|field| Cow::Owned(field.1)),
-            Attribute::Expression => None,
+            SetEnvIfAttribute::Expression => None,
         };
         value.unwrap_or_default()
     }
 }
 
-impl Rule {
+impl SetEnvIfRule {
     /// Whether it may have to wait for something.
     pub(super) fn may_wait(&self) -> bool {
-        matches!(&self.pattern, Pattern::Expression(expression) if expression.may_wait())
+        matches!(&self.pattern, SetEnvIfPattern::Expression(expression) if expression.may_wait())
     }
 }
 
-impl Pattern {
+impl SetEnvIfPattern {
     /// `None` if it does not compile. To a text without metacharacters `RegexDefaultOptions` does
     /// not apply.
-    pub(super) fn parse(text: &str, ignore_case: bool, defaults: Flags) -> Option<Self> {
+    pub(super) fn parse(text: &str, ignore_case: bool, defaults: PatternFlags) -> Option<Self> {
         if let Some(literal) = literal(text) {
             let literal = if ignore_case { literal.to_ascii_lowercase() } else { literal };
             return Some(Self::Literal(literal, ignore_case));
@@ -181,11 +181,11 @@ enum Found<'v> {
 /// Let the rules act on `env`, one after the other. `request` is for expressions; without it there
 /// must be none.
 pub(super) async fn apply(
-    rules: &[Arc<Rule>],
-    subject: &Subject<'_>,
+    rules: &[Arc<SetEnvIfRule>],
+    subject: &SetEnvIfSubject<'_>,
     request: Option<&mut RequestContext<'_>>,
     env: &mut Table,
-) -> Result<(), TooLong> {
+) -> Result<(), VariableTooLong> {
     let mut request = request;
     let mut last: Option<&Arc<str>> = None;
     let mut value = Cow::Borrowed(&b""[..]);
@@ -198,14 +198,14 @@ pub(super) async fn apply(
             last = rule.name.as_ref();
         }
         let found = match &rule.pattern {
-            Pattern::Literal(text, ignore_case) => {
+            SetEnvIfPattern::Literal(text, ignore_case) => {
                 contains(&value, text, *ignore_case).then_some(Found::Plain)
             }
-            Pattern::Regex(regex) => {
+            SetEnvIfPattern::Regex(regex) => {
                 let captures = regex.captures(&value).ok().flatten();
                 captures.map(|captures| Found::Groups(&value, captures))
             }
-            Pattern::Expression(expression) => match request.as_deref_mut() {
+            SetEnvIfPattern::Expression(expression) => match request.as_deref_mut() {
                 Some(request) => holds(expression, request, env).await,
                 None => None,
             },
@@ -231,12 +231,12 @@ async fn holds<'v>(
 }
 
 fn set(
-    variables: &[(String, Variable)],
+    variables: &[(String, VariableChange)],
     found: &Found<'_>,
     env: &mut Table,
-) -> Result<(), TooLong> {
+) -> Result<(), VariableTooLong> {
     for (name, variable) in variables {
-        let Variable::Set(text, template) = variable else {
+        let VariableChange::Set(text, template) = variable else {
             env.unset(name);
             continue;
         };
@@ -251,7 +251,7 @@ fn set(
                 template.expand_with(|number| matches.get(number), &mut value)
             }
         };
-        expanded.map_err(|_| TooLong(name.clone()))?;
+        expanded.map_err(|_| VariableTooLong(name.clone()))?;
         env.set(name, value);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use crate::Child;
 use runtime::blocking::Blocking;
-use runtime::{AcceptWaiter, Awaited, Flag, Stream, Thread, clock, process, thread};
+use runtime::{AcceptWaiter, Flag, Stream, Thread, WakeReason, clock, process, thread};
 use server::{ConnectionsPerThread, Context};
 use std::cell::Cell;
 use std::io;
@@ -99,9 +99,9 @@ impl WorkerThread {
     /// Sleep until there is something to do; if that is a connection, serve it to its end.
     pub(crate) fn turn(&self) -> TurnEnd {
         match self.wait() {
-            Ok(Awaited::Connection(stream, peer)) => self.serve(stream, peer),
-            Ok(Awaited::Wake) => return TurnEnd::Woken,
-            Ok(Awaited::Nothing) => {
+            Ok(WakeReason::Connection(stream, peer)) => self.serve(stream, peer),
+            Ok(WakeReason::Wake) => return TurnEnd::Woken,
+            Ok(WakeReason::Nothing) => {
                 self.rest();
                 return TurnEnd::Quiet;
             }
@@ -117,16 +117,16 @@ impl WorkerThread {
 
     /// Sleep, and look meanwhile after what must not be kept for long: no task runs here but in
     /// between.
-    fn wait(&self) -> io::Result<Awaited> {
+    fn wait(&self) -> io::Result<WakeReason> {
         while let Some(rest) = self.context.rest() {
             match self.accept_waiter.wait(rest)? {
-                Awaited::Nothing => self.look(),
+                WakeReason::Nothing => self.look(),
                 awaited => return Ok(awaited),
             }
         }
         if self.has_served.get() {
             match self.accept_waiter.wait(REST_AFTER)? {
-                Awaited::Nothing => self.rest(),
+                WakeReason::Nothing => self.rest(),
                 awaited => return Ok(awaited),
             }
         }

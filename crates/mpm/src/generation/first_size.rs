@@ -2,7 +2,7 @@
 
 use super::layout::ProcessLayout;
 use runtime::memory::Gauge;
-use scoreboard::{Basis, Scoreboard, Sizing};
+use scoreboard::{Basis, Scoreboard, SizingFigures};
 use server::{FIRST_GUESS_BYTES, MpmKind};
 
 /// Write it on `board`.
@@ -11,7 +11,7 @@ pub(crate) fn show(gauge: &mut Gauge, layout: &ProcessLayout, board: &Scoreboard
     let workers = layout.revised.unwrap_or(layout.workers_max());
     let per_process = layout.slots_for(workers, layout.start);
     let (is_revised, is_prefork) = (layout.revised.is_some(), layout.kind == MpmKind::Prefork);
-    board.set_sizing(&Sizing {
+    board.set_sizing(&SizingFigures {
         workers: u32::try_from(workers).unwrap_or(u32::MAX),
         workers_max: u32::try_from(layout.workers_max()).unwrap_or(u32::MAX),
         slots_per_process: match is_revised && !is_prefork {
@@ -23,6 +23,6 @@ pub(crate) fn show(gauge: &mut Gauge, layout: &ProcessLayout, board: &Scoreboard
         available_bytes: memory.available_bytes,
         total_bytes: memory.total_bytes,
         is_of_group: memory.is_of_group,
-        ..Sizing::default()
+        ..SizingFigures::default()
     });
 }

@@ -1,7 +1,7 @@
 //! How many processes, threads and request slots: a pure function of the settings.
 
 use scoreboard::{PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
-use server::{Machine, MpmKind, MpmSettings, Sizes, Sizing, Warning};
+use server::{Machine, MpmKind, MpmSettings, Sizes, SizingMode, SizingWarning};
 
 /// What the supervisor starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +37,12 @@ pub struct Spare {
 
 impl ProcessLayout {
     /// Size the server for a machine, with what had to be changed to make the settings fit.
-    pub fn new(settings: &MpmSettings, machine: &Machine) -> (Self, Vec<Warning>) {
+    pub fn new(settings: &MpmSettings, machine: &Machine) -> (Self, Vec<SizingWarning>) {
         let (sizing, warnings) = settings.sizing(machine);
         let (kind, cores) = (settings.kind, machine.cores);
         let mut layout = match sizing {
-            Sizing::Steady { processes, total } => steady(processes, total, cores),
-            Sizing::Fixed(sizes) => configured(kind, sizes, cores),
+            SizingMode::Steady { processes, total } => steady(processes, total, cores),
+            SizingMode::Fixed(sizes) => configured(kind, sizes, cores),
         };
         layout.buckets = settings.listener_buckets(cores).min(layout.start);
         if settings.limits_itself() {

@@ -18,11 +18,11 @@ struct Bound {
 #[derive(Default)]
 pub struct Listeners {
     /// Behind a lock only so that a process can let go of them while others share the generation.
-    held: Mutex<Held>,
+    held: Mutex<HeldSockets>,
 }
 
 #[derive(Default)]
-struct Held {
+struct HeldSockets {
     bound: Vec<Bound>,
     /// What a service manager has bound. All of it stays open as long as the parent lives, because
     /// the manager keeps it open, too: nobody could bind such an address anew.
@@ -32,7 +32,7 @@ struct Held {
 impl Listeners {
     /// Sockets that listen already and wait for somebody who wants their address.
     pub fn passed(sockets: Vec<TcpListener>) -> Self {
-        Self { held: Mutex::new(Held { bound: Vec::new(), passed: Arc::new(sockets) }) }
+        Self { held: Mutex::new(HeldSockets { bound: Vec::new(), passed: Arc::new(sockets) }) }
     }
 
     /// Sockets for `wanted`, `buckets` for each: those of `kept` with the same address are taken
@@ -70,7 +70,7 @@ impl Listeners {
             };
             bound.push(Bound { address: *address, sockets: sockets.map_err(fail)? });
         }
-        Ok(Self { held: Mutex::new(Held { bound, passed: kept.passed.clone() }) })
+        Ok(Self { held: Mutex::new(HeldSockets { bound, passed: kept.passed.clone() }) })
     }
 
     /// Addresses of sockets that a service manager has bound and nobody wants.
@@ -116,14 +116,14 @@ impl Listeners {
     /// Close this process's own copies. A port is free once every process has done so; until then
     /// the kernel completes connections that nobody will answer.
     pub fn close(&self) {
-        *self.lock() = Held::default();
+        *self.lock() = HeldSockets::default();
     }
 
     /// The same in a child, where what holds the sockets is left as it is. Those lists lie on pages
     /// that the child shares with its parent for as long as neither writes to them, and to free
     /// memory is to write to it. (bench: memory-256, 12 KB for each child of prefork)
     pub(crate) fn close_in_child(&self) {
-        let Held { bound, passed } = std::mem::take(&mut *self.lock());
+        let HeldSockets { bound, passed } = std::mem::take(&mut *self.lock());
         let mut bound = bound.into_iter();
         for one in bound.by_ref() {
             let mut sockets = one.sockets.into_iter();
@@ -136,7 +136,7 @@ impl Listeners {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, HeldSockets> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

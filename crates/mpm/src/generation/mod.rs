@@ -56,7 +56,7 @@ impl Generation {
     ///
     /// # Errors
     /// One sentence for the administrator.
-    pub fn new(mut server: Server, number: u32, kept: &Listeners) -> Result<Self, Failure> {
+    pub fn new(mut server: Server, number: u32, kept: &Listeners) -> Result<Self, StartFailure> {
         let settings = server.mpm();
         let queueing = Queueing {
             backlog: settings.listen_backlog,
@@ -67,7 +67,7 @@ impl Generation {
         };
         let (layout, warnings) = ProcessLayout::new(settings, &Machine::here());
         let listeners = Listeners::bind(server.listen(), queueing, layout.buckets, kept)
-            .map_err(|(address, error)| Failure::Bind(address, error))?;
+            .map_err(|(address, error)| StartFailure::Bind(address, error))?;
         let layout = ProcessLayout { buckets: listeners.buckets(), ..layout };
         // The first ones stand on standard error.
         for warning in warnings.iter().filter(|_| number > 0) {
@@ -112,20 +112,20 @@ impl Generation {
 
 /// Why the server cannot start.
 #[derive(Debug)]
-pub enum Failure {
+pub enum StartFailure {
     /// An address cannot be listened at.
     Bind(SocketAddr, io::Error),
     /// Anything else, in a sentence.
     Other(String),
 }
 
-impl From<String> for Failure {
+impl From<String> for StartFailure {
     fn from(text: String) -> Self {
         Self::Other(text)
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for StartFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (address, error) = match self {
             Self::Bind(address, error) => (address, error),
@@ -147,7 +147,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Failure {
+impl StartFailure {
     /// The same as httpd writes it when it starts: the error of the system comes first.
     pub fn httpd_text(&self) -> String {
         let Self::Bind(address, error) = self else { return self.to_string() };

@@ -1,7 +1,7 @@
 //! The end of the programs that read logs, when the server ends. Starting them is the server's.
 
 use runtime::clock;
-use runtime::process::{self, Order};
+use runtime::process::{self, ChildOrder};
 use std::time::Duration;
 
 /// How long they may take to write what they have read before they are told to end.
@@ -19,7 +19,7 @@ pub(crate) fn end(mut programs: Vec<i32>) {
             programs.retain(|program| *program != pid);
         }
         if clock::monotonic_ms() >= limit_ms {
-            programs.iter().for_each(|pid| process::order(*pid, Order::Stop));
+            programs.iter().for_each(|pid| process::order(*pid, ChildOrder::Stop));
             return;
         }
         if !programs.is_empty() {

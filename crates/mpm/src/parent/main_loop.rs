@@ -8,12 +8,12 @@ use super::state::crash::{CrashLog, Telling};
 use super::state::history::HistoryWriter;
 use super::state::script_managers::ScriptManagers;
 use super::state::service_manager::Reports;
-use super::state::{Parent, Stop};
+use super::state::{Parent, ParentEnd};
 use super::{command_line, log_programs};
 use crate::generation::layout::ProcessLayout;
 use crate::generation::listen::Listeners;
-use crate::generation::{Failure, Generation, Loader, Reload};
-use runtime::process::{self, Order};
+use crate::generation::{Generation, Loader, Reload, StartFailure};
+use runtime::process::{self, ChildOrder};
 use runtime::signals::{Signal, Signals};
 use runtime::{EventFd, ServiceManager, clock};
 use server::{MpmMessage, Server};
@@ -50,7 +50,7 @@ pub fn run(
     attached_to_terminal: bool,
     manager: ServiceManager,
     started: impl FnOnce(&Started),
-) -> Result<i32, Failure> {
+) -> Result<i32, StartFailure> {
     process::merge_small_pieces();
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
     let wakeup =
@@ -95,7 +95,7 @@ pub fn run(
 impl Parent<'_> {
     /// From the first child to the last.
     fn serve(&mut self, started: impl FnOnce(&Started)) -> Result<(), String> {
-        self.begin(&self.current.generation.clone(), Order::Drain);
+        self.begin(&self.current.generation.clone(), ChildOrder::Drain);
         while self.starting.is_some() && self.stop.is_none() {
             self.turn()?;
         }
@@ -175,15 +175,15 @@ impl Parent<'_> {
     fn handle_signals(&mut self) {
         while let Some(signal) = self.signals.pending() {
             match signal {
-                Signal::Term | Signal::Int => self.stop = Some(Stop::Now),
+                Signal::Term | Signal::Int => self.stop = Some(ParentEnd::Now),
                 // The terminal was closed: nobody could ever stop the server by Ctrl-C again.
-                Signal::Hup if self.attached_to_terminal => self.stop = Some(Stop::Now),
+                Signal::Hup if self.attached_to_terminal => self.stop = Some(ParentEnd::Now),
                 Signal::Winch if !self.attached_to_terminal => {
-                    self.stop.get_or_insert(Stop::Gracefully);
+                    self.stop.get_or_insert(ParentEnd::Gracefully);
                 }
-                Signal::Usr1 => self.want_restart(Order::Drain, Reload::Configuration),
+                Signal::Usr1 => self.want_restart(ChildOrder::Drain, Reload::Configuration),
                 Signal::Usr2 => self.reopen_logs(),
-                Signal::Hup => self.want_restart(Order::Stop, Reload::Configuration),
+                Signal::Hup => self.want_restart(ChildOrder::Stop, Reload::Configuration),
                 Signal::Chld | Signal::Winch => {}
             }
         }
@@ -194,7 +194,7 @@ impl Parent<'_> {
     /// a new generation is made, which inherits them.
     fn reopen_logs(&mut self) {
         if self.starting.is_some() {
-            self.want_restart(Order::Drain, Reload::Logs);
+            self.want_restart(ChildOrder::Drain, Reload::Logs);
             return;
         }
         let server = self.current.generation.server.clone();
@@ -206,7 +206,7 @@ impl Parent<'_> {
             server.say(&format!(
                 "a child could not take over the reopened logs ({error}): restarting"
             ));
-            self.want_restart(Order::Drain, Reload::Logs);
+            self.want_restart(ChildOrder::Drain, Reload::Logs);
         }
     }
 

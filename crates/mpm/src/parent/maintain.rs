@@ -11,7 +11,7 @@ use super::state::children::ChildRecord;
 use crate::generation::Generation;
 use crate::generation::layout::Spare;
 use runtime::clock;
-use runtime::process::Order;
+use runtime::process::ChildOrder;
 use server::{MpmKind, MpmMessage};
 use std::io;
 use std::sync::Arc;
@@ -202,7 +202,7 @@ impl Parent<'_> {
 
     fn drain(&mut self, wanted: impl Fn(&ChildRecord) -> bool) {
         let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
-        self.children.order(Order::Drain, now_ms, patience_ms, wanted);
+        self.children.order(ChildOrder::Drain, now_ms, patience_ms, wanted);
     }
 
     /// Children that have done enough are replaced a few at a time: first another one serves, then

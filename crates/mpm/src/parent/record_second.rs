@@ -6,16 +6,16 @@ use super::state::history::{HistoryWriter, SECOND_MS};
 use super::state::script_managers::add as add_times;
 use crate::generation::Generation;
 use runtime::clock;
-use runtime::process::{self, Order};
-use scoreboard::{Older, Scoreboard, Second, Snapshot, Sums};
+use runtime::process::{self, ChildOrder};
+use scoreboard::{HistorySecond, Older, Scoreboard, SlotSums, Snapshot};
 use server::MpmMessage;
 use std::sync::Arc;
 
 impl Parent<'_> {
     /// `next` is to follow `self.current`. After a graceful restart it goes on counting where that
     /// one is (scoreboard.c: the scoreboard outlives it); a hard one begins anew.
-    pub(crate) fn hand_history_to(&self, next: &mut Generation, order: Order) {
-        if order != Order::Drain {
+    pub(crate) fn hand_history_to(&self, next: &mut Generation, order: ChildOrder) {
+        if order != ChildOrder::Drain {
             return;
         }
         if let Some(board) = Arc::get_mut(&mut next.board) {
@@ -47,9 +47,14 @@ impl Parent<'_> {
     }
 
     /// `self.current` has been replaced, or a generation given up that may have served.
-    pub(crate) fn history_of_other(&mut self, number: u32, board: Arc<Scoreboard>, order: Order) {
+    pub(crate) fn history_of_other(
+        &mut self,
+        number: u32,
+        board: Arc<Scoreboard>,
+        order: ChildOrder,
+    ) {
         match order {
-            Order::Drain => self.history.older.push((number, board)),
+            ChildOrder::Drain => self.history.older.push((number, board)),
             _ => {
                 let vitals = std::mem::replace(&mut self.history.vitals, Vitals::closed());
                 self.history = HistoryWriter { vitals, ..HistoryWriter::closed() };
@@ -70,7 +75,7 @@ impl Parent<'_> {
         self.current.generation.board.history().set_older(self.before_current());
         let Some(starting) = &self.starting else { return };
         let goes_on = starting.child_pool.number() != self.current.number();
-        if goes_on && starting.order == Order::Drain {
+        if goes_on && starting.order == ChildOrder::Drain {
             starting.child_pool.generation.board.history().set_older(self.before_next());
         }
     }
@@ -93,7 +98,7 @@ impl Parent<'_> {
         self.history.keep(second);
     }
 
-    fn reading(&mut self, sums: &Sums, now_ms: u64) -> Second {
+    fn reading(&mut self, sums: &SlotSums, now_ms: u64) -> HistorySecond {
         let older = self.current.generation.board.history().older();
         let machine = self.history.vitals.read();
         // A child that has ended counts here only once it was reaped, and so does a program.
@@ -102,7 +107,7 @@ impl Parent<'_> {
             *highest = now.max(*highest);
         }
         self.history.cpu_us = self.cpu_us().max(self.history.cpu_us);
-        Second {
+        HistorySecond {
             at_ms: now_ms,
             totals: older.totals.plus(sums.totals),
             busy: sums.busy.saturating_add(older.busy),
@@ -125,7 +130,7 @@ impl Parent<'_> {
         self.history.others_us.into_iter().fold(living_ns / 1000, u64::saturating_add)
     }
 
-    fn see_limit(&mut self, sums: &Sums, now_ms: u64) {
+    fn see_limit(&mut self, sums: &SlotSums, now_ms: u64) {
         let layout = &self.current.generation.layout;
         let sizing = self.current.generation.board.sizing();
         let has_all = match sizing.is_automatic() {
@@ -156,7 +161,7 @@ impl Parent<'_> {
     }
 }
 
-fn add(older: &mut Older, sums: &Sums) {
+fn add(older: &mut Older, sums: &SlotSums) {
     older.totals = older.totals.plus(sums.totals);
     older.busy = older.busy.saturating_add(sums.busy);
     older.connections = older.connections.saturating_add(sums.connections);

@@ -5,10 +5,10 @@
 use super::state::child_pool::ChildPool;
 use super::state::child_pool::idle_maintenance::SpawnRate;
 use super::state::children::{ChildRecord, STOP_PATIENCE_MS};
-use super::state::{Parent, Starting, Wanted};
-use crate::generation::{Failure, Generation, Reload};
+use super::state::{Parent, Starting, WantedRestart};
+use crate::generation::{Generation, Reload, StartFailure};
 use runtime::clock;
-use runtime::process::Order;
+use runtime::process::ChildOrder;
 use server::MpmMessage;
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ const DRAINING_PATIENCE_MS: u64 = 1000;
 
 impl Parent<'_> {
     /// A signal asks for a restart. Of two the harder one counts.
-    pub(crate) fn want_restart(&mut self, order: Order, reload: Reload) {
+    pub(crate) fn want_restart(&mut self, order: ChildOrder, reload: Reload) {
         let latest_ms = clock::monotonic_ms() + DRAINING_PATIENCE_MS;
-        let wanted = self.wanted.get_or_insert(Wanted { order, reload, latest_ms });
-        if order == Order::Stop {
+        let wanted = self.wanted.get_or_insert(WantedRestart { order, reload, latest_ms });
+        if order == ChildOrder::Stop {
             wanted.order = order;
         }
         if reload == Reload::Configuration {
@@ -48,10 +48,10 @@ impl Parent<'_> {
     }
 
     /// Start the children of `generation`. At the start of the server it is the current one.
-    pub(crate) fn begin(&mut self, generation: &Arc<Generation>, order: Order) {
+    pub(crate) fn begin(&mut self, generation: &Arc<Generation>, order: ChildOrder) {
         let is_first = generation.number == self.current.number();
         let (count, rate) = match order {
-            Order::Drain if !is_first => {
+            ChildOrder::Drain if !is_first => {
                 (self.children_needed(generation), SpawnRate::after_graceful_restart())
             }
             _ => (generation.layout.start, SpawnRate::new()),
@@ -94,13 +94,13 @@ impl Parent<'_> {
         self.wanted = None;
         match wanted.order {
             // Children that run as another user cannot open root's logs: new ones inherit them.
-            Order::Drain if wanted.reload == Reload::Logs => {
+            ChildOrder::Drain if wanted.reload == Reload::Logs => {
                 self.current.generation.server.say("SIGUSR2 received.  Opening the logs again");
             }
-            Order::Drain => self.tell(MpmMessage::GracefulRestart),
+            ChildOrder::Drain => self.tell(MpmMessage::GracefulRestart),
             _ => self.tell(MpmMessage::Restart),
         }
-        let loaded = (self.loader)(wanted.reload).map_err(Failure::from);
+        let loaded = (self.loader)(wanted.reload).map_err(StartFailure::from);
         let kept = &self.current.generation.listeners;
         match loaded.and_then(|server| Generation::new(server, next, kept)) {
             Ok(mut generation) => {
@@ -126,7 +126,7 @@ impl Parent<'_> {
         // GracefulShutdownTimeout is that of the new configuration, which an administrator may have
         // changed to get rid of the old children.
         let patience_ms = match starting.order {
-            Order::Drain => self.graceful_patience_ms(),
+            ChildOrder::Drain => self.graceful_patience_ms(),
             _ => STOP_PATIENCE_MS,
         };
         let (number, now_ms) = (self.current.number(), clock::monotonic_ms());
@@ -134,8 +134,9 @@ impl Parent<'_> {
             .order(starting.order, now_ms, patience_ms, |record| record.generation != number);
         let old = self.children.generations_before(number);
         if old.len() > DRAINING_MAX {
-            self.children
-                .order(Order::Stop, now_ms, STOP_PATIENCE_MS, |record| record.generation == old[0]);
+            self.children.order(ChildOrder::Stop, now_ms, STOP_PATIENCE_MS, |record| {
+                record.generation == old[0]
+            });
         }
         self.announce();
     }
@@ -145,14 +146,15 @@ impl Parent<'_> {
         let (number, now_ms) = (starting.child_pool.number(), clock::monotonic_ms());
         // Those that serve may have clients already.
         let of_it = |record: &ChildRecord| record.generation == number;
-        self.children.order(Order::Kill, now_ms, STOP_PATIENCE_MS, |record| {
+        self.children.order(ChildOrder::Kill, now_ms, STOP_PATIENCE_MS, |record| {
             of_it(record) && !record.has_served
         });
         let patience_ms = self.graceful_patience_ms();
-        self.children
-            .order(Order::Drain, now_ms, patience_ms, |record| of_it(record) && record.has_served);
+        self.children.order(ChildOrder::Drain, now_ms, patience_ms, |record| {
+            of_it(record) && record.has_served
+        });
         let board = starting.child_pool.generation.board.clone();
-        self.history_of_other(number, board, Order::Drain);
+        self.history_of_other(number, board, ChildOrder::Drain);
         self.keep_script_manager_of(&starting.child_pool.generation);
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }

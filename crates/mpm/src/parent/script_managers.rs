@@ -3,10 +3,10 @@
 use super::state::script_managers::{
     QUESTION_MS, STOP_PATIENCE_MS, ScriptManager, ScriptManagers, UNANSWERED_MAX, is_same,
 };
-use super::state::{Parent, Stop};
+use super::state::{Parent, ParentEnd};
 use crate::generation::Generation;
 use crate::programs;
-use runtime::process::{self, Ending, Fork, Order};
+use runtime::process::{self, ChildOrder, Ending, Fork};
 use runtime::programs::{ClientSocket, ManagerClient, ManagerLink};
 use runtime::{clock, event_fd};
 use std::io;
@@ -29,7 +29,8 @@ impl Parent<'_> {
 
     /// The generations whose requests nobody reads.
     fn unread(&self) -> Vec<&Arc<Generation>> {
-        if self.stop == Some(Stop::Now) || clock::monotonic_ms() < self.script_managers.rest_ms {
+        if self.stop == Some(ParentEnd::Now) || clock::monotonic_ms() < self.script_managers.rest_ms
+        {
             return Vec::new();
         }
         self.asking().filter(|it| !self.script_managers.serves(it)).collect()
@@ -100,7 +101,7 @@ impl Parent<'_> {
                  SIGKILL: pid {pid}"
             );
             self.complain(1239, &text);
-            process::order(pid, Order::Kill);
+            process::order(pid, ChildOrder::Kill);
         }
     }
 
@@ -172,7 +173,7 @@ impl Parent<'_> {
             script_managers.live.iter().map(|it| it.pid).collect::<Vec<_>>()
         };
         for pid in pids(&self.script_managers) {
-            process::order(pid, Order::Stop);
+            process::order(pid, ChildOrder::Stop);
         }
         let limit_ms = clock::monotonic_ms() + STOP_PATIENCE_MS;
         while !self.script_managers.live.is_empty() && clock::monotonic_ms() < limit_ms {
@@ -181,7 +182,7 @@ impl Parent<'_> {
             self.reap();
         }
         for pid in pids(&self.script_managers) {
-            process::order(pid, Order::Kill);
+            process::order(pid, ChildOrder::Kill);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! How children are ended: when the server stops, and when one does not do as it was told.
 
 use super::state::children::STOP_PATIENCE_MS;
-use super::state::{Parent, Stop};
+use super::state::{Parent, ParentEnd};
 use runtime::clock;
-use runtime::process::Order;
+use runtime::process::ChildOrder;
 use runtime::signals::Signal;
 use server::MpmMessage;
 
@@ -26,16 +26,16 @@ impl Parent<'_> {
     /// Carry out the stop that a signal asked for.
     pub(super) fn finish(&mut self) {
         self.reports.stops();
-        if self.stop == Some(Stop::Gracefully) {
+        if self.stop == Some(ParentEnd::Gracefully) {
             self.tell(MpmMessage::GracefulStop);
             let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
-            self.children.order(Order::Drain, now_ms, patience_ms, |_| true);
+            self.children.order(ChildOrder::Drain, now_ms, patience_ms, |_| true);
             // New clients are refused from now on rather than left in the queue of a socket that
             // nobody accepts from.
             self.starting = None;
             self.current.generation.listeners.close();
             self.remove_pid_file(); // another server may start now
-            self.wait_for_all(|parent| parent.stop == Some(Stop::Now));
+            self.wait_for_all(|parent| parent.stop == Some(ParentEnd::Now));
         }
         if !self.children.is_empty() {
             self.tell(MpmMessage::Terminated);
@@ -46,7 +46,7 @@ impl Parent<'_> {
     /// Stop all children and wait for their end.
     pub(super) fn end_all(&mut self) {
         let now_ms = clock::monotonic_ms();
-        self.children.order(Order::Stop, now_ms, STOP_PATIENCE_MS, |_| true);
+        self.children.order(ChildOrder::Stop, now_ms, STOP_PATIENCE_MS, |_| true);
         self.wait_for_all(|_| false);
         self.end_script_managers();
     }
@@ -58,11 +58,11 @@ impl Parent<'_> {
             while let Some(signal) = self.signals.pending() {
                 let is_hup_at_terminal = signal == Signal::Hup && self.attached_to_terminal;
                 if is_hup_at_terminal || matches!(signal, Signal::Term | Signal::Int) {
-                    self.stop = Some(Stop::Now);
+                    self.stop = Some(ParentEnd::Now);
                 }
             }
             self.reap();
-            if self.stop != Some(Stop::Now) {
+            if self.stop != Some(ParentEnd::Now) {
                 self.see_to_script_managers();
             }
             self.kill_overdue();

@@ -35,14 +35,14 @@ pub(super) struct ManagerUsage {
 }
 
 /// What the manager can take on beside what it has.
-pub(super) struct Capacity {
+pub(super) struct ManagerCapacity {
     /// Descriptors that the manager has when it does nothing, but for the sockets.
     base: usize,
     told_ms: Option<u64>,
     scripts_told_ms: Option<u64>,
 }
 
-impl Capacity {
+impl ManagerCapacity {
     /// For a manager that has begun with nothing but so many `sockets`.
     pub(super) fn new(sockets: usize) -> Self {
         let open = process::open_descriptors().and_then(|open| usize::try_from(open).ok());

@@ -2,7 +2,7 @@
 //! (`CGIMaxProcesses`): few of them, and not for long.
 
 use super::capacity::{ClientUsage, is_fair};
-use runtime::programs::{Command, Control, Malformed, Report};
+use runtime::programs::{Malformed, ProgramCommand, ProgramControl, ProgramReport};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,8 +16,8 @@ const DESCRIPTORS: usize = 4;
 /// A program that is asked for.
 pub(super) struct CgiRequest {
     pub(super) owner: i32,
-    pub(super) command: Result<Command, Malformed>,
-    pub(super) control: Control,
+    pub(super) command: Result<ProgramCommand, Malformed>,
+    pub(super) control: ProgramControl,
     pub(super) streams: [File; 3],
 }
 
@@ -63,7 +63,7 @@ impl CgiQueue {
             return Ok(Some(asked));
         }
         if !is_fair(self.most, self.usage(asked.owner), clients) {
-            asked.control.report(Report::Busy);
+            asked.control.report(ProgramReport::Busy);
             return Err(());
         }
         self.queue.push_back((asked, now_ms + PATIENCE_MS));
@@ -84,7 +84,7 @@ impl CgiQueue {
         self.queue.retain(|(asked, _)| !asked.control.is_over());
         let late = self.queue.iter().take_while(|(_, until_ms)| *until_ms <= now_ms).count();
         let late = self.queue.drain(..late);
-        late.map(|(asked, _)| asked.control.report(Report::Busy)).count()
+        late.map(|(asked, _)| asked.control.report(ProgramReport::Busy)).count()
     }
 
     /// When the first of them has waited for too long.
@@ -99,6 +99,6 @@ impl CgiQueue {
 
     /// None of them is started any more.
     pub(super) fn turn_away_all(&mut self) {
-        self.queue.drain(..).for_each(|(asked, _)| asked.control.report(Report::Busy));
+        self.queue.drain(..).for_each(|(asked, _)| asked.control.report(ProgramReport::Busy));
     }
 }

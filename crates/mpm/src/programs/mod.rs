@@ -14,13 +14,13 @@ mod running;
 mod suexec;
 
 use crate::Generation;
-use capacity::{Capacity, ClientUsage, ManagerUsage};
+use capacity::{ClientUsage, ManagerCapacity, ManagerUsage};
 use cgi_queue::CgiQueue;
-use fcgid::{Concern, Kept};
-use running::Running;
+use fcgid::{Concern, KeptProcesses};
+use running::RunningProgram;
 use runtime::programs::{
-    Asked, ClientSockets, Command, Identity, Launch, LeaseDenial, LinkMessage, Malformed,
-    ManagerLink, Report, Step, Whom,
+    ClientSockets, Launch, LaunchStep, LeaseDenial, LinkMessage, Malformed, ManagerLink,
+    ManagerRequest, ProgramCommand, ProgramIdentity, ProgramReport, Whom,
 };
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, event_fd, process};
@@ -51,9 +51,9 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     generation.listeners.close();
     let (Some(scripts), Ok(signals)) = (&generation.scripts, Signals::take()) else { return 1 };
     let Ok(sockets) = scripts.sockets().inherit() else { return 1 };
-    let capacity = Capacity::new(sockets.count());
+    let capacity = ManagerCapacity::new(sockets.count());
     let server = &*generation.server;
-    let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
+    let (running, kept, state) = (Vec::new(), KeptProcesses::new(server), State::Serves);
     let waiting = CgiQueue::new(gateway::cgi::manage::scripts_max(server));
     Manager { server, link, sockets, signals, running, waiting, kept, capacity, state }.run();
     0
@@ -76,10 +76,10 @@ struct Manager<'a> {
     link: ManagerLink,
     sockets: ClientSockets,
     signals: Signals,
-    running: Vec<Running>,
+    running: Vec<RunningProgram>,
     waiting: CgiQueue,
-    kept: Kept<'a>,
-    capacity: Capacity,
+    kept: KeptProcesses<'a>,
+    capacity: ManagerCapacity,
     state: State,
 }
 
@@ -101,7 +101,7 @@ impl Manager<'_> {
     /// Sleep until there is something to do, and do it for the programs that it concerns.
     fn wait(&mut self) {
         let now_ms = clock::monotonic_ms();
-        let due_ms = self.running.iter().map(Running::due_ms).min().unwrap_or(u64::MAX);
+        let due_ms = self.running.iter().map(RunningProgram::due_ms).min().unwrap_or(u64::MAX);
         let due_ms = due_ms.min(self.kept.due_ms()).min(self.waiting.due_ms());
         let limit = Duration::from_millis(due_ms.saturating_sub(now_ms)).min(TICK);
         let mut watched = vec![self.signals.as_fd()];
@@ -141,7 +141,7 @@ impl Manager<'_> {
             if signal == Signal::Term {
                 self.state = State::Stops;
                 self.waiting.turn_away_all();
-                self.running.iter_mut().for_each(Running::end);
+                self.running.iter_mut().for_each(RunningProgram::end);
                 self.kept.end_all();
             }
         }
@@ -185,21 +185,23 @@ impl Manager<'_> {
         let Some(socket) = self.sockets.get(owner) else { return };
         let asked = socket.next();
         let has_room = match &asked {
-            Asked::Nonsense | Asked::Nothing => return,
-            Asked::Closed => return self.sockets.remove(owner),
-            Asked::Program { .. } | Asked::Process { .. } => self.has_room(owner),
+            ManagerRequest::Nonsense | ManagerRequest::Nothing => return,
+            ManagerRequest::Closed => return self.sockets.remove(owner),
+            ManagerRequest::Program { .. } | ManagerRequest::Process { .. } => self.has_room(owner),
         };
         match asked {
-            Asked::Program { command, control, streams } if has_room => {
+            ManagerRequest::Program { command, control, streams } if has_room => {
                 let asked = cgi_queue::CgiRequest { owner, command, control, streams };
                 self.admit(asked);
             }
-            Asked::Program { control, .. } => control.report(Report::Busy),
-            Asked::Process { class, lease_request } if has_room => {
+            ManagerRequest::Program { control, .. } => control.report(ProgramReport::Busy),
+            ManagerRequest::Process { class, lease_request } if has_room => {
                 self.kept.ask(class, lease_request, owner);
             }
-            Asked::Process { lease_request, .. } => lease_request.deny(LeaseDenial::NoSlot),
-            Asked::Nonsense | Asked::Nothing | Asked::Closed => {}
+            ManagerRequest::Process { lease_request, .. } => {
+                lease_request.deny(LeaseDenial::NoSlot)
+            }
+            ManagerRequest::Nonsense | ManagerRequest::Nothing | ManagerRequest::Closed => {}
         }
     }
 
@@ -216,7 +218,9 @@ impl Manager<'_> {
     fn run_program(&mut self, asked: cgi_queue::CgiRequest) {
         let cgi_queue::CgiRequest { owner, command, control, streams } = asked;
         match self.start(command, &streams) {
-            Ok((pid, launch)) => self.running.push(Running::new(pid, launch, control, owner)),
+            Ok((pid, launch)) => {
+                self.running.push(RunningProgram::new(pid, launch, control, owner))
+            }
             Err(report) => control.report(report),
         }
     }
@@ -253,21 +257,21 @@ impl Manager<'_> {
 
     fn start(
         &self,
-        command: Result<Command, Malformed>,
+        command: Result<ProgramCommand, Malformed>,
         [input, output, errors]: &[File; 3],
-    ) -> Result<(i32, std::os::fd::OwnedFd), Report> {
-        let mut command = command.map_err(|Malformed| failed(Step::Command, 0))?;
-        suexec::prepare(&mut command).map_err(Report::Refused)?;
-        let Command { identity, limits, folder, program, arguments, environment } = &command;
+    ) -> Result<(i32, std::os::fd::OwnedFd), ProgramReport> {
+        let mut command = command.map_err(|Malformed| failed(LaunchStep::Command, 0))?;
+        suexec::prepare(&mut command).map_err(ProgramReport::Refused)?;
+        let ProgramCommand { identity, limits, folder, program, arguments, environment } = &command;
         let find = || suexec::find(self.server, *identity);
         let whom = match identity {
-            Identity::Server => Whom::Server(self.server.user()),
-            Identity::Row(_) | Identity::Home(_) => Whom::Other(&find),
+            ProgramIdentity::Server => Whom::Server(self.server.user()),
+            ProgramIdentity::Row(_) | ProgramIdentity::Home(_) => Whom::Other(&find),
         };
         let (limits, streams) = (*limits, [input, output, errors]);
         let launch = Launch { program, arguments, environment, folder, limits, whom, streams };
         runtime::programs::launch(&launch)
-            .map_err(|error| failed(Step::Fork, error.raw_os_error().unwrap_or(0)))
+            .map_err(|error| failed(LaunchStep::Fork, error.raw_os_error().unwrap_or(0)))
     }
 
     fn see_who_has_ended(&mut self) {
@@ -283,6 +287,6 @@ impl Manager<'_> {
     }
 }
 
-fn failed(step: Step, errno: i32) -> Report {
-    Report::Failed { step, errno }
+fn failed(step: LaunchStep, errno: i32) -> ProgramReport {
+    ProgramReport::Failed { step, errno }
 }

@@ -1,6 +1,6 @@
 //! One program that the script manager has started, from its start to its end.
 
-use runtime::programs::{Control, Launch, Report, end_group};
+use runtime::programs::{Launch, ProgramControl, ProgramReport, end_group};
 use runtime::{clock, process};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -12,22 +12,22 @@ const PATIENCE_MS: u64 = 3000;
 const GRACE_MS: u64 = 50;
 
 /// A program, or what is about to become one.
-pub(super) struct Running {
+pub(super) struct RunningProgram {
     pid: i32,
     /// The process that asked for it.
     owner: i32,
     /// By its end it says that the program runs.
     launch: Option<OwnedFd>,
     /// Whoever asked for it; `None` once he is gone.
-    control: Option<Control>,
+    control: Option<ProgramControl>,
     /// When it is told to end, once nobody listens.
     end_ms: Option<u64>,
     /// When it is killed, once it was told to end.
     kill_ms: Option<u64>,
 }
 
-impl Running {
-    pub(super) fn new(pid: i32, launch: OwnedFd, control: Control, owner: i32) -> Self {
+impl RunningProgram {
+    pub(super) fn new(pid: i32, launch: OwnedFd, control: ProgramControl, owner: i32) -> Self {
         let (launch, control) = (Some(launch), Some(control));
         Self { pid, owner, launch, control, end_ms: None, kill_ms: None }
     }
@@ -53,7 +53,7 @@ impl Running {
         {
             self.settle();
         }
-        if self.control.as_ref().is_some_and(Control::is_over) {
+        if self.control.as_ref().is_some_and(ProgramControl::is_over) {
             self.control = None;
             self.end_ms = Some(clock::monotonic_ms() + GRACE_MS);
         }
@@ -94,7 +94,7 @@ impl Running {
         }
         let ending = process::wait_for(self.pid);
         if let (Some(control), Some(ending), true) = (&self.control, ending, has_run) {
-            control.report(Report::Ended(ending));
+            control.report(ProgramReport::Ended(ending));
         }
     }
 
@@ -104,7 +104,7 @@ impl Running {
         let Some(launch) = self.launch.take() else { return true };
         let failure = Launch::failure(&launch);
         let report = match failure {
-            None => Report::Started(self.pid),
+            None => ProgramReport::Started(self.pid),
             Some(failure) => failure,
         };
         self.control.as_ref().inspect(|control| control.report(report));

@@ -2,7 +2,7 @@
 //! Others are rows of the configuration or users with a home, and what suEXEC asks for must hold.
 
 use runtime::process::{self, User};
-use runtime::programs::{Command, Identity, Refusal, tame};
+use runtime::programs::{IdentityRefusal, ProgramCommand, ProgramIdentity, tame};
 use server::Server;
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use std::path::PathBuf;
 const OF_HOME: &str = "public_html";
 
 /// What holds of `command` for whoever runs it: programs of others are told less.
-pub(super) fn prepare(command: &mut Command) -> Result<(), Refusal> {
+pub(super) fn prepare(command: &mut ProgramCommand) -> Result<(), IdentityRefusal> {
     match command.identity {
-        Identity::Server => Ok(()),
-        Identity::Row(_) | Identity::Home(_) => tame(command),
+        ProgramIdentity::Server => Ok(()),
+        ProgramIdentity::Row(_) | ProgramIdentity::Home(_) => tame(command),
     }
 }
 
 /// Another user than the server's, and the folders that his programs are in. This may take long: he
 /// is looked up where the system keeps its users.
-pub(super) fn find(server: &Server, identity: Identity) -> Option<(User, Vec<PathBuf>)> {
+pub(super) fn find(server: &Server, identity: ProgramIdentity) -> Option<(User, Vec<PathBuf>)> {
     match identity {
-        Identity::Server => None,
-        Identity::Row(row) => gateway::suexec::script_user(server, row).cloned(),
-        Identity::Home(uid) => {
+        ProgramIdentity::Server => None,
+        ProgramIdentity::Row(row) => gateway::suexec::script_user(server, row).cloned(),
+        ProgramIdentity::Home(uid) => {
             let user = with_home(server, uid)?;
             let root = user.home.join(OF_HOME);
             Some((user, vec![root]))

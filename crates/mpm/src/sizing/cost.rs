@@ -24,7 +24,7 @@ pub(crate) const LEAST_BYTES: u64 = 16 << 10;
 
 /// What was seen at one number of workers.
 #[derive(Clone, Copy)]
-struct Sample {
+struct CostSample {
     bytes: u64,
     /// The measurement that was the last one at it.
     at: u64,
@@ -32,9 +32,9 @@ struct Sample {
 
 /// The measurements of a generation.
 #[derive(Default)]
-pub(crate) struct Measure {
+pub(crate) struct Measurements {
     count: u64,
-    samples: BTreeMap<usize, Sample>,
+    samples: BTreeMap<usize, CostSample>,
     /// The smallest pool: workers and bytes.
     smallest: Option<(usize, u64)>,
     /// The smallest one without any worker.
@@ -43,11 +43,11 @@ pub(crate) struct Measure {
     cost: Option<(u64, usize)>,
 }
 
-impl Measure {
+impl Measurements {
     /// With so many workers the pool had so many bytes.
     pub(crate) fn add(&mut self, workers: usize, bytes: u64) {
         self.count += 1;
-        let sample = self.samples.entry(workers).or_insert(Sample { bytes, at: 0 });
+        let sample = self.samples.entry(workers).or_insert(CostSample { bytes, at: 0 });
         // The upper edge counts: requests are not at their largest at the moment of a look.
         sample.bytes = bytes.max(sample.bytes - sample.bytes.saturating_sub(bytes) / 8);
         sample.at = self.count;
@@ -151,7 +151,7 @@ mod tests {
     const MB: u64 = 1 << 20;
 
     fn cost_of(points: impl IntoIterator<Item = (usize, u64)>) -> Option<u64> {
-        let mut measure = Measure::default();
+        let mut measure = Measurements::default();
         points.into_iter().for_each(|(workers, bytes)| measure.add(workers, bytes));
         measure.cost().map(|(cost, _)| cost)
     }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_first_workers_may_be_all_that_is_known() {
-        let mut measure = Measure::default();
+        let mut measure = Measurements::default();
         measure.add(0, 2 * MB);
         assert_eq!(measure.cost_of_few(), None);
         measure.add(1, 2 * MB + 300);
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((measure.cost_of_few(), measure.cost()), (Some((300, 3)), None));
         measure.add(2, 2 * MB + 700);
         assert_eq!(measure.cost_of_few(), Some((350, 4)));
-        let mut never_idle = Measure::default();
+        let mut never_idle = Measurements::default();
         never_idle.add(1, MB);
         assert_eq!(never_idle.cost_of_few(), None);
     }
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn heavier_requests_count_at_once_and_lighter_ones_in_time() {
-        let mut measure = Measure::default();
+        let mut measure = Measurements::default();
         let mut run = |each: u64, times| {
             for _ in 0..times {
                 (0..=8).for_each(|x| measure.add(x, 2 * MB + x as u64 * each));

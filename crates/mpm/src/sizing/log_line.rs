@@ -1,12 +1,12 @@
 //! How the number of workers is told to the log: in one line, with its working.
 
-use scoreboard::{Basis, Pressure, Sizing};
+use scoreboard::{Basis, Pressure, SizingFigures};
 use server::SHARE_PERCENT;
 
 /// `MaxRequestWorkers auto: 212 = (0.8 * 412 MB available - 6 MB base) / 1.6 MB per worker
 /// (measured: 24 workers, 9 samples), was 150`
-pub(crate) fn line(sizing: &Sizing, enough: usize, busy: usize, was: Option<u32>) -> String {
-    let Sizing { workers, workers_max, worker_bytes, samples, .. } = *sizing;
+pub(crate) fn line(sizing: &SizingFigures, enough: usize, busy: usize, was: Option<u32>) -> String {
+    let SizingFigures { workers, workers_max, worker_bytes, samples, .. } = *sizing;
     let (share, base) = (decimal(SHARE_PERCENT * 10 / 100, 1), bytes(sizing.base_bytes));
     let available = bytes(sizing.available_bytes);
     let sum = format!("({share} * {available} available - {base} base)");
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_line_shows_the_working() {
-        let sizing = Sizing {
+        let sizing = SizingFigures {
             workers: 202,
             workers_max: 2048,
             worker_bytes: MB * 16 / 10,
@@ -75,28 +75,29 @@ mod tests {
             base_bytes: 6 * MB,
             available_bytes: 412 * MB,
             total_bytes: 512 * MB,
-            ..Sizing::default()
+            ..SizingFigures::default()
         };
         assert_eq!(
             line(&sizing, 202, 24, Some(150)),
             "MaxRequestWorkers auto: 202 = (0.8 * 412 MB available - 6 MB base) / 1.5 MB per \
              worker (measured: 24 workers, 9 samples), was 150"
         );
-        let first = Sizing { basis: Basis::Guess, base_bytes: 0, is_of_group: true, ..sizing };
+        let first =
+            SizingFigures { basis: Basis::Guess, base_bytes: 0, is_of_group: true, ..sizing };
         assert_eq!(
             line(&first, 202, 0, None),
             "MaxRequestWorkers auto: 202 = (0.8 * 412 MB available - 0 KB base) / 1.5 MB per \
              worker (first guess: none has served yet), in a cgroup of 512 MB"
         );
-        let most = Sizing { workers: 2048, basis: Basis::Children, samples: 5, ..sizing };
+        let most = SizingFigures { workers: 2048, basis: Basis::Children, samples: 5, ..sizing };
         assert_eq!(
             line(&most, 9000, 2, Some(202)),
             "MaxRequestWorkers auto: 2048, its upper bound, where (0.8 * 412 MB available - 6 MB \
              base) / 1.5 MB per worker (measured: 2 workers, 5 children) = 9000, was 202"
         );
-        let short = Sizing { workers: 20, pressure: Pressure::Tight, ..sizing };
+        let short = SizingFigures { workers: 20, pressure: Pressure::Tight, ..sizing };
         assert!(line(&short, 202, 20, None).contains(" = 202, because memory is short"));
-        let least = Sizing { workers: 1, ..sizing };
+        let least = SizingFigures { workers: 1, ..sizing };
         assert!(line(&least, 0, 0, None).contains("1, the least there can be, where"));
     }
 

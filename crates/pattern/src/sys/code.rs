@@ -23,7 +23,7 @@ pub(crate) mod option {
 }
 
 /// A compiled pattern.
-pub(crate) struct Code {
+pub(crate) struct CompiledCode {
     code: NonNull<pcre2::pcre2_code_8>,
     pub(super) places: Places,
     /// Done once the pattern has become machine code, if it is to.
@@ -42,14 +42,14 @@ pub(super) enum Places {
     Watched,
 }
 
-// SAFETY: compiled code is not changed by matching; what a match changes is in `Scratch`, which
-// belongs to one thread (pcre2api, "MULTITHREADING"). It may be freed by any thread.
-unsafe impl Send for Code {}
+// SAFETY: compiled code is not changed by matching; what a match changes is in `MatchScratch`,
+// which belongs to one thread (pcre2api, "MULTITHREADING"). It may be freed by any thread.
+unsafe impl Send for CompiledCode {}
 // SAFETY: as above: all functions take it as constant but the one that makes machine code, which
 // runs once, before any match (`run`).
-unsafe impl Sync for Code {}
+unsafe impl Sync for CompiledCode {}
 
-impl Drop for Code {
+impl Drop for CompiledCode {
     fn drop(&mut self) {
         // SAFETY: the pointer came from `pcre2_compile` and is freed once, here.
         unsafe { pcre2::pcre2_code_free_8(self.code.as_ptr()) }
@@ -76,7 +76,7 @@ pub fn ahead<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-impl Code {
+impl CompiledCode {
     /// Compiles a pattern. Its first match makes machine code of it, which takes longer than the
     /// rest: of the thousands in a large configuration most processes meet only a few.
     pub(crate) fn compile(pattern: &[u8], options: u32) -> Result<Self, CompileError> {
@@ -217,13 +217,13 @@ mod tests {
 
     #[test]
     fn patterns_become_machine_code() {
-        let size = |code: &Code| {
+        let size = |code: &CompiledCode| {
             let mut bytes = 0_usize;
             // SAFETY: this question is answered by a size.
             unsafe { code.ask(pcre2::PCRE2_INFO_JITSIZE, (&raw mut bytes).cast()) };
             bytes
         };
-        let code = Code::compile(b"a+b", 0).ok().unwrap();
+        let code = CompiledCode::compile(b"a+b", 0).ok().unwrap();
         assert_eq!(size(&code), 0);
         assert!(code.run(b"aab", |_| ()).is_ok_and(|found| found.is_some()));
         assert!(size(&code) > 0);

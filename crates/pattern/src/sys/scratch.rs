@@ -1,7 +1,7 @@
 //! Matching: what a thread needs for it, and how a match is kept from taking too long.
 
-use super::code::{Code, Places};
-use crate::budget::Budget;
+use super::code::{CompiledCode, Places};
+use crate::budget::MatchBudget;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::ops::RangeInclusive;
@@ -42,7 +42,7 @@ const PAIRS_MIN: u32 = 10;
 /// Why a match came to no result.
 pub(crate) struct MatchError;
 
-impl Code {
+impl CompiledCode {
     /// Matches, and hands the offsets (start and end of each group, [`UNSET`] where it took no
     /// part) to `found`, if the subject matches.
     ///
@@ -60,11 +60,11 @@ impl Code {
 
 thread_local! {
     /// One for each thread, as in httpd: a match then allocates nothing.
-    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new());
+    static SCRATCH: RefCell<MatchScratch> = RefCell::new(MatchScratch::new());
 }
 
 /// What a match writes to.
-struct Scratch {
+struct MatchScratch {
     /// Limits and stack; null when there was no memory for it, and then nothing is matched.
     context: *mut pcre2::pcre2_match_context_8,
     jit_stack: *mut pcre2::pcre2_jit_stack_8,
@@ -73,7 +73,7 @@ struct Scratch {
     pairs: u32,
 }
 
-impl Scratch {
+impl MatchScratch {
     fn new() -> Self {
         // SAFETY: null stands for PCRE2's default allocator; each result that may be null is
         // looked at before it is used. The stack lives as long as the context that has it.
@@ -96,7 +96,7 @@ impl Scratch {
 
     fn run<T>(
         &mut self,
-        code: &Code,
+        code: &CompiledCode,
         subject: &[u8],
         found: impl FnOnce(&[usize]) -> T,
     ) -> Result<Option<T>, MatchError> {
@@ -121,8 +121,8 @@ impl Scratch {
     }
 
     /// Tries all places, as many at once as time allows.
-    fn search(&mut self, code: &Code, subject: &[u8], tries: u32) -> c_int {
-        let mut budget = Budget::default();
+    fn search(&mut self, code: &CompiledCode, subject: &[u8], tries: u32) -> c_int {
+        let mut budget = MatchBudget::default();
         let mut first = 0;
         loop {
             let last = (first + PLACES_TOGETHER - 1).min(subject.len());
@@ -144,11 +144,11 @@ impl Scratch {
     /// Tries one place after the other, with the whole limit for each.
     fn search_slowly(
         &mut self,
-        code: &Code,
+        code: &CompiledCode,
         subject: &[u8],
         places: RangeInclusive<usize>,
         tries: u32,
-        budget: &mut Budget,
+        budget: &mut MatchBudget,
     ) -> c_int {
         for place in places {
             let result = self.attempt(code, subject, place..=place, tries);
@@ -163,8 +163,8 @@ impl Scratch {
     }
 
     /// Tries all places in one call that is interrupted when its time is over.
-    fn watch(&mut self, code: &Code, subject: &[u8], tries: u32) -> c_int {
-        let mut watch = Watch { steps: 0, budget: Budget::default() };
+    fn watch(&mut self, code: &CompiledCode, subject: &[u8], tries: u32) -> c_int {
+        let mut watch = Watch { steps: 0, budget: MatchBudget::default() };
         // SAFETY: the context is valid; `watch` lives until the callout is taken out again, and
         // nothing else uses it meanwhile.
         unsafe {
@@ -181,7 +181,7 @@ impl Scratch {
     /// groups, or an error, which is negative.
     fn attempt(
         &mut self,
-        code: &Code,
+        code: &CompiledCode,
         subject: &[u8],
         places: RangeInclusive<usize>,
         tries: u32,
@@ -221,7 +221,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for MatchScratch {
     fn drop(&mut self) {
         // SAFETY: each is freed once, null is allowed, and the stack outlives its context.
         unsafe {
@@ -235,7 +235,7 @@ impl Drop for Scratch {
 /// What the callout of a watched pattern counts.
 struct Watch {
     steps: u32,
-    budget: Budget,
+    budget: MatchBudget,
 }
 
 // SAFETY: the signature in pcre2.h; pcre2-sys leaves this function out. What `callout` gets first
@@ -249,9 +249,9 @@ unsafe extern "C" {
 }
 
 /// Called by PCRE2 before each item of a watched pattern; what is not 0 ends the match.
-// SAFETY: PCRE2 calls it with what `Scratch::watch` gave it, in that thread.
+// SAFETY: PCRE2 calls it with what `MatchScratch::watch` gave it, in that thread.
 unsafe extern "C" fn on_step(_: *mut c_void, watch: *mut c_void) -> c_int {
-    // SAFETY: `Scratch::watch` has set this pointer, to a value that lives while it matches.
+    // SAFETY: `MatchScratch::watch` has set this pointer, to a value that lives while it matches.
     let watch = unsafe { &mut *watch.cast::<Watch>() };
     watch.steps = watch.steps.wrapping_add(1);
     let is_over = watch.steps.is_multiple_of(STEPS_UNWATCHED) && watch.budget.is_spent();
@@ -275,8 +275,8 @@ mod tests {
 
     /// Whether it matches, compiled to machine code and interpreted; `None` for a limit.
     fn both(pattern: &str, subject: &str) -> [Option<bool>; 2] {
-        let compiled = Code::compile(pattern.as_bytes(), 0).ok().unwrap();
-        let interpreted = Code::interpreted(pattern.as_bytes(), 0).ok().unwrap();
+        let compiled = CompiledCode::compile(pattern.as_bytes(), 0).ok().unwrap();
+        let interpreted = CompiledCode::interpreted(pattern.as_bytes(), 0).ok().unwrap();
         [compiled, interpreted].map(|code| {
             let found = code.run(subject.as_bytes(), |offsets| offsets.len());
             found.ok().map(|found| found.is_some())

@@ -52,7 +52,7 @@ where
     match CHOICE.with(Cell::get) {
         Blocking::Inline => Ok(work()),
         Blocking::Pool { .. } => {
-            let mut job = Job { handle: tokio::task::spawn_blocking(work) };
+            let mut job = BlockingJob { handle: tokio::task::spawn_blocking(work) };
             (&mut job.handle).await.map_err(io::Error::other)
         }
     }
@@ -74,7 +74,7 @@ where
         Some(gate) => Some(gate.acquire_owned().await.map_err(io::Error::other)?),
         None => None,
     };
-    let waiter = Waiter(Arc::new(AtomicBool::new(false)));
+    let waiter = ResultWaiter(Arc::new(AtomicBool::new(false)));
     let is_given_up = waiter.0.clone();
     let result = blocking(move || {
         // Work goes on for a moment after it was given up: the turn ends with it.
@@ -85,9 +85,9 @@ where
 }
 
 /// Whoever waits for a result.
-struct Waiter(Arc<AtomicBool>);
+struct ResultWaiter(Arc<AtomicBool>);
 
-impl Drop for Waiter {
+impl Drop for ResultWaiter {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -95,11 +95,11 @@ impl Drop for Waiter {
 
 /// Work that nobody waits for any more is not begun: a client that asks and leaves must not fill
 /// the queue for others.
-struct Job<T> {
+struct BlockingJob<T> {
     handle: tokio::task::JoinHandle<T>,
 }
 
-impl<T> Drop for Job<T> {
+impl<T> Drop for BlockingJob<T> {
     fn drop(&mut self) {
         self.handle.abort();
     }

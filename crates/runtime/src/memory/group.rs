@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 const DEPTH_MAX: usize = 32;
 
 /// Files of a cgroup and fields of its `memory.stat`.
-struct Names {
+struct CgroupNames {
     /// The type of its file system.
     kind: &'static str,
     limits: &'static [&'static str],
@@ -20,7 +20,7 @@ struct Names {
     active_file: &'static str,
 }
 
-const ONE: Names = Names {
+const ONE: CgroupNames = CgroupNames {
     kind: "cgroup",
     limits: &["memory.limit_in_bytes"],
     usage: "memory.usage_in_bytes",
@@ -30,7 +30,7 @@ const ONE: Names = Names {
 };
 
 /// Beyond `memory.high` nothing is killed, but everything waits.
-const TWO: Names = Names {
+const TWO: CgroupNames = CgroupNames {
     kind: "cgroup2",
     limits: &["memory.max", "memory.high"],
     usage: "memory.current",
@@ -40,9 +40,9 @@ const TWO: Names = Names {
 };
 
 /// A memory cgroup.
-pub(super) struct Group {
+pub(super) struct Cgroup {
     folder: PathBuf,
-    names: &'static Names,
+    names: &'static CgroupNames,
 }
 
 /// What a limit leaves.
@@ -52,7 +52,7 @@ pub(super) struct Room {
     pub(super) free_bytes: u64,
 }
 
-impl Group {
+impl Cgroup {
     /// What its limit leaves; `None` if it has none, or none below `machine_bytes` (of version 1
     /// the largest number of pages stands for no limit).
     pub(super) fn room(&self, machine_bytes: u64) -> Option<Room> {
@@ -95,7 +95,7 @@ impl Group {
 
 /// The memory cgroups of a process, its own first: from `/proc/self/cgroup`, and
 /// `/proc/self/mountinfo`, which says where they are mounted.
-pub(super) fn find(root: &Path, membership: &str, mounts: &str) -> Vec<Group> {
+pub(super) fn find(root: &Path, membership: &str, mounts: &str) -> Vec<Cgroup> {
     let mut lines = membership.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':');
         let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -115,7 +115,7 @@ pub(super) fn find(root: &Path, membership: &str, mounts: &str) -> Vec<Group> {
     let point = root.join(mount.point.trim_start_matches('/'));
     let own = point.join(beneath(path, mount.root));
     let around = own.ancestors().take(DEPTH_MAX).take_while(|folder| folder.starts_with(&point));
-    around.map(|folder| Group { folder: folder.into(), names }).collect()
+    around.map(|folder| Cgroup { folder: folder.into(), names }).collect()
 }
 
 /// The path of a cgroup from where its hierarchy is mounted. In a container the mount may begin

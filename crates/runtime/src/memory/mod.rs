@@ -4,7 +4,7 @@
 
 mod group;
 
-use group::Group;
+use group::Cgroup;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Gauge {
     /// /proc/self/cgroup when `groups` were found.
     membership: String,
     /// The process's own first, then those around it.
-    groups: Vec<Group>,
+    groups: Vec<Cgroup>,
 }
 
 impl Default for Gauge {
@@ -107,7 +107,7 @@ impl Gauge {
 
     /// A cgroup of version 1 does not count this; what the machine counts is about others, too.
     fn stalled_us(&self, is_of_group: bool) -> Option<u64> {
-        let of_group = self.groups.first().and_then(Group::pressure);
+        let of_group = self.groups.first().and_then(Cgroup::pressure);
         let text = match (of_group, is_of_group) {
             (Some(text), _) => text,
             (None, true) => return None,
@@ -120,7 +120,7 @@ impl Gauge {
 
 /// The memory of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct ProcessMemory {
     /// What it has alone: what would be free without it.
     pub private_bytes: u64,
     /// That, and its part of what it shares with others (Pss).
@@ -132,15 +132,15 @@ pub struct Share {
 ///
 /// # Errors
 /// When it is gone or this process may not look (proc(5): ptrace access).
-pub fn share(pid: i32) -> io::Result<Share> {
+pub fn share(pid: i32) -> io::Result<ProcessMemory> {
     let text = read(Path::new(&format!("/proc/{pid}/smaps_rollup")))?;
     share_of(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-fn share_of(text: &str) -> Option<Share> {
+fn share_of(text: &str) -> Option<ProcessMemory> {
     let bytes = |name| number_after(text, name).and_then(kilobytes);
     let private = [bytes("Private_Clean:")?, bytes("Private_Dirty:")?];
-    Some(Share { private_bytes: private.iter().sum(), proportional_bytes: bytes("Pss:")? })
+    Some(ProcessMemory { private_bytes: private.iter().sum(), proportional_bytes: bytes("Pss:")? })
 }
 
 /// Memory of `pid` that is not that of files, what it shares with its parent included: a counter

@@ -167,7 +167,7 @@ fn what_is_missing_or_absurd_is_nothing() {
 fn the_memory_of_a_process_is_read_from_what_the_kernel_says() {
     let text = "55-7ff ---p 00000000 00:00 0 [rollup]\nRss: 900 kB\nPss:  300 kB\n\
                 Pss_Anon: 1 kB\nPrivate_Clean: 8 kB\nPrivate_Dirty: 100 kB\n";
-    let share = Share { private_bytes: 108 << 10, proportional_bytes: 300 << 10 };
+    let share = ProcessMemory { private_bytes: 108 << 10, proportional_bytes: 300 << 10 };
     assert_eq!(share_of(text), Some(share));
     assert_eq!(share_of(""), None);
     assert_eq!(share_of(&text.replace("300", "99999999999999999")), None);

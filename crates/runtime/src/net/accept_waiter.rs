@@ -17,7 +17,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// What the sleep ended with.
-pub enum Awaited {
+pub enum WakeReason {
     /// A connection and its peer.
     Connection(Stream, SocketAddr),
     /// The descriptor that is watched beside the sockets can be read.
@@ -77,28 +77,27 @@ impl AcceptWaiter {
     ///
     /// # Errors
     /// What `accept` says, but for connections that went away before they were accepted.
-    pub fn wait(&self, limit: Duration) -> io::Result<Awaited> {
+    pub fn wait(&self, limit: Duration) -> io::Result<WakeReason> {
         let limit = Timespec { tv_sec: 0, tv_nsec: 0 }
             + Timespec::try_from(limit).map_err(|_| io::ErrorKind::InvalidInput)?;
         loop {
             let mut events = Vec::with_capacity(1);
             match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&limit)) {
                 Ok(_) => {}
-                Err(Errno::INTR) => return Ok(Awaited::Nothing),
+                Err(Errno::INTR) => return Ok(WakeReason::Nothing),
                 Err(errno) => return Err(errno.into()),
             }
             let Some(event) = events.first() else {
                 let found = self.look()?;
-                return Ok(
-                    found.map_or(Awaited::Nothing, |(it, peer)| Awaited::Connection(it, peer))
-                );
+                return Ok(found
+                    .map_or(WakeReason::Nothing, |(it, peer)| WakeReason::Connection(it, peer)));
             };
             let key = event.data.u64();
             let listeners = self.listeners.borrow();
             let listener = usize::try_from(key).ok().and_then(|index| listeners.get(index));
-            let Some(listener) = listener else { return Ok(Awaited::Wake) };
+            let Some(listener) = listener else { return Ok(WakeReason::Wake) };
             match accept(listener) {
-                Ok((stream, peer)) => return Ok(Awaited::Connection(stream, peer)),
+                Ok((stream, peer)) => return Ok(WakeReason::Connection(stream, peer)),
                 Err(error) if is_transient(&error) => {} // another thread was quicker
                 Err(error) => return Err(error),
             }
@@ -134,11 +133,11 @@ mod tests {
         let addresses = listeners.each_ref().map(|one| one.local_addr().unwrap());
         let wakeup = EventFd::new().unwrap();
         let accept_waiter = AcceptWaiter::new(listeners.into(), wakeup.as_fd()).unwrap();
-        assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
+        assert!(matches!(accept_waiter.wait(SOON), Ok(WakeReason::Nothing)));
         let clients = addresses.map(|address| TcpStream::connect(address).unwrap());
         let mut seen = Vec::new();
         for _ in &clients {
-            let Ok(Awaited::Connection(_, peer)) = accept_waiter.wait(LATE) else {
+            let Ok(WakeReason::Connection(_, peer)) = accept_waiter.wait(LATE) else {
                 panic!("no connection")
             };
             seen.push(peer);
@@ -147,7 +146,7 @@ mod tests {
         let mut expected = clients.map(|client| client.local_addr().unwrap());
         expected.sort();
         assert_eq!(seen, expected);
-        assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
+        assert!(matches!(accept_waiter.wait(SOON), Ok(WakeReason::Nothing)));
     }
 
     /// Sleeps as [`AcceptWaiter::wait`] does, and then accepts nothing.
@@ -178,7 +177,9 @@ mod tests {
         }
         let client = TcpStream::connect(address).unwrap();
         sleeper.join().unwrap();
-        let Ok(Awaited::Connection(_, peer)) = left.wait(SOON) else { panic!("it was forgotten") };
+        let Ok(WakeReason::Connection(_, peer)) = left.wait(SOON) else {
+            panic!("it was forgotten")
+        };
         assert_eq!(peer, client.local_addr().unwrap());
         assert!(left.look().unwrap().is_none());
     }
@@ -190,7 +191,7 @@ mod tests {
         let accept_waiter = AcceptWaiter::new(vec![one], wakeup.as_fd()).unwrap();
         accept_waiter.close();
         assert!(TcpStream::connect(address).is_err());
-        assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
+        assert!(matches!(accept_waiter.wait(SOON), Ok(WakeReason::Nothing)));
     }
 
     #[test]
@@ -198,9 +199,9 @@ mod tests {
         let wakeup = EventFd::new().unwrap();
         let accept_waiter = AcceptWaiter::new(vec![listener()], wakeup.as_fd()).unwrap();
         wakeup.notify();
-        assert!(matches!(accept_waiter.wait(LATE), Ok(Awaited::Wake)));
-        assert!(matches!(accept_waiter.wait(LATE), Ok(Awaited::Wake)));
+        assert!(matches!(accept_waiter.wait(LATE), Ok(WakeReason::Wake)));
+        assert!(matches!(accept_waiter.wait(LATE), Ok(WakeReason::Wake)));
         wakeup.clear();
-        assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
+        assert!(matches!(accept_waiter.wait(SOON), Ok(WakeReason::Nothing)));
     }
 }

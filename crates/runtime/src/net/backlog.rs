@@ -24,7 +24,7 @@ const LISTENING: u8 = 10;
 
 /// Connections that wait to be accepted, and how many may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Queue {
+pub struct AcceptQueue {
     /// So many wait.
     pub waiting: u32,
     /// The next one behind these is told to come again later, or not told anything.
@@ -61,7 +61,7 @@ impl Backlog {
     }
 
     /// The queue now; `None` when nobody listens any more.
-    pub fn queue(&mut self) -> Option<Queue> {
+    pub fn queue(&mut self) -> Option<AcceptQueue> {
         self.kernel.ask(&self.question, queue_in)
     }
 }
@@ -94,13 +94,13 @@ fn listens_at(body: &[u8], path: &Path, file: u64) -> Option<u32> {
 }
 
 /// The queue of the socket in `body`.
-fn queue_in(body: &[u8]) -> Option<Queue> {
+fn queue_in(body: &[u8]) -> Option<AcceptQueue> {
     let numbers = match *body.first()? {
         UNIX => attribute(body, QUEUE)?,
         INET | INET6 if body.get(1) == Some(&LISTENING) => body.get(TCP_QUEUE_AT..)?,
         _ => return None,
     };
-    Some(Queue { waiting: number(numbers, 0)?, most: number(numbers, 4)? })
+    Some(AcceptQueue { waiting: number(numbers, 0)?, most: number(numbers, 4)? })
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::path::Path;
 
 /// Which side of [`detach`] this is.
-pub enum Side {
+pub enum DetachSide {
     /// The process that was started from the shell.
     Launcher(Launcher),
     /// The one in the background.
-    Daemon(Report),
+    Daemon(StartReport),
 }
 
 /// Waits for the daemon.
@@ -21,7 +21,7 @@ pub struct Launcher {
 }
 
 /// Tells the launcher how the start went.
-pub struct Report {
+pub struct StartReport {
     pipe: PipeWriter,
 }
 
@@ -30,10 +30,10 @@ pub struct Report {
 ///
 /// # Errors
 /// When there is no room for another process or descriptor.
-pub fn detach() -> io::Result<Side> {
+pub fn detach() -> io::Result<DetachSide> {
     let (reader, writer) = io::pipe()?;
     match process::fork()? {
-        Fork::Parent(_) => Ok(Side::Launcher(Launcher { pipe: reader })),
+        Fork::Parent(_) => Ok(DetachSide::Launcher(Launcher { pipe: reader })),
         Fork::Child => {
             drop(reader);
             // It fails only for a leader of a process group, which a new process is not.
@@ -44,7 +44,7 @@ pub fn detach() -> io::Result<Side> {
             for descriptor in 0..=2 {
                 sys::duplicate_to(&nowhere, descriptor)?;
             }
-            Ok(Side::Daemon(Report { pipe: writer }))
+            Ok(DetachSide::Daemon(StartReport { pipe: writer }))
         }
     }
 }
@@ -74,7 +74,7 @@ impl Launcher {
 /// Ends what a daemon reports.
 const END: u8 = 0;
 
-impl Report {
+impl StartReport {
     /// The server serves.
     pub fn serves(self) {
         self.fails("");

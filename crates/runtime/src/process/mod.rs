@@ -57,7 +57,7 @@ impl fmt::Display for Ending {
 
 /// What a parent sends to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ChildOrder {
     /// Finish what is under way, then exit (SIGUSR1).
     Drain,
     /// Take over the logs that were opened again (SIGUSR2).
@@ -69,12 +69,12 @@ pub enum Order {
 }
 
 /// Send `order` to `pid`; a process that is gone already is no error.
-pub fn order(pid: i32, order: Order) {
+pub fn order(pid: i32, order: ChildOrder) {
     let signal = match order {
-        Order::Drain => rustix::process::Signal::USR1,
-        Order::FollowLogs => rustix::process::Signal::USR2,
-        Order::Stop => rustix::process::Signal::TERM,
-        Order::Kill => rustix::process::Signal::KILL,
+        ChildOrder::Drain => rustix::process::Signal::USR1,
+        ChildOrder::FollowLogs => rustix::process::Signal::USR2,
+        ChildOrder::Stop => rustix::process::Signal::TERM,
+        ChildOrder::Kill => rustix::process::Signal::KILL,
     };
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = kill_process(pid, signal);
@@ -83,7 +83,7 @@ pub fn order(pid: i32, order: Order) {
 
 /// What the command line may ask of a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum ControlRequest {
     /// Stop now (SIGTERM).
     Stop,
     /// Stop when all work is done (SIGWINCH).
@@ -100,14 +100,14 @@ pub enum Request {
 ///
 /// # Errors
 /// When it is gone, or belongs to somebody else.
-pub fn ask(pid: i32, request: Request) -> io::Result<()> {
+pub fn ask(pid: i32, request: ControlRequest) -> io::Result<()> {
     use rustix::process::Signal;
     let signal = match request {
-        Request::Stop => Signal::TERM,
-        Request::GracefulStop => Signal::WINCH,
-        Request::Restart => Signal::HUP,
-        Request::Graceful => Signal::USR1,
-        Request::Reopen => Signal::USR2,
+        ControlRequest::Stop => Signal::TERM,
+        ControlRequest::GracefulStop => Signal::WINCH,
+        ControlRequest::Restart => Signal::HUP,
+        ControlRequest::Graceful => Signal::USR1,
+        ControlRequest::Reopen => Signal::USR2,
     };
     let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(kill_process(pid, signal)?)

@@ -2,10 +2,10 @@
 //! along.
 //! Nothing here waits, but for [`ManagerClient::send`] while the queue is full.
 
-use super::command::{COMMAND_BYTES_MAX, Command, Malformed};
+use super::command::{COMMAND_BYTES_MAX, Malformed, ProgramCommand};
 use super::lease_request::LeaseRequest;
 use super::process_class::ProcessClass;
-use super::report::{REPORT_BYTES, Report};
+use super::report::{ProgramReport, REPORT_BYTES};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, fcntl_get_seals, memfd_create};
 use rustix::io::Errno;
@@ -70,7 +70,7 @@ impl ManagerClient {
     /// When there is no manager any more, or descriptors are used up.
     pub(super) async fn send(
         &self,
-        command: &Command,
+        command: &ProgramCommand,
         streams: [BorrowedFd<'_>; 3],
     ) -> io::Result<OwnedFd> {
         self.send_bytes(&command.encode(), &streams).await
@@ -135,13 +135,13 @@ pub struct ClientSocket {
 }
 
 /// What was asked for.
-pub enum Asked {
+pub enum ManagerRequest {
     /// A program; `command` is an error if it cannot be read.
     Program {
         /// What it is.
-        command: Result<Command, Malformed>,
+        command: Result<ProgramCommand, Malformed>,
         /// Where reports about it go.
-        control: Control,
+        control: ProgramControl,
         /// Its standard input, output and error.
         streams: [File; 3],
     },
@@ -166,7 +166,7 @@ impl ClientSocket {
     }
 
     /// The next request.
-    pub fn next(&self) -> Asked {
+    pub fn next(&self) -> ManagerRequest {
         let socket = &self.socket;
         let mut bytes = [0; LENGTH_BYTES];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_EVER))];
@@ -174,7 +174,7 @@ impl ClientSocket {
         let into = &mut [IoSliceMut::new(&mut bytes)];
         let received = match recvmsg(socket, into, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
             Ok(received) => received.bytes,
-            Err(_) => return Asked::Nothing,
+            Err(_) => return ManagerRequest::Nothing,
         };
         let mut descriptors: Vec<OwnedFd> = ancillary
             .drain()
@@ -186,30 +186,37 @@ impl ClientSocket {
             .collect();
         descriptors.iter().for_each(never_linger);
         if received == 0 && descriptors.is_empty() && is_hung_up(socket) {
-            return Asked::Closed;
+            return ManagerRequest::Closed;
         }
         if received != LENGTH_BYTES || descriptors.len() < 2 {
-            return Asked::Nonsense;
+            return ManagerRequest::Nonsense;
         }
         let length = u64::from_le_bytes(bytes);
         let streams = descriptors.split_off(2);
         let Ok([command, control]) = <[OwnedFd; 2]>::try_from(descriptors) else {
-            return Asked::Nonsense;
+            return ManagerRequest::Nonsense;
         };
-        let Some(control) = Control::of(control) else { return Asked::Nonsense };
+        let Some(control) = ProgramControl::of(control) else { return ManagerRequest::Nonsense };
         let bytes = read(&File::from(command), length);
         if streams.is_empty() {
             let class = bytes.and_then(|bytes| ProcessClass::decode(&bytes));
-            return Asked::Process { class, lease_request: LeaseRequest::new(control.socket) };
+            return ManagerRequest::Process {
+                class,
+                lease_request: LeaseRequest::new(control.socket),
+            };
         }
         let Ok([input, output, error]) = <[OwnedFd; 3]>::try_from(streams) else {
-            return Asked::Nonsense;
+            return ManagerRequest::Nonsense;
         };
         if [&input, &output, &error].into_iter().any(is_of_network) {
-            return Asked::Nonsense;
+            return ManagerRequest::Nonsense;
         }
-        let command = bytes.and_then(|bytes| Command::decode(&bytes));
-        Asked::Program { command, control, streams: [input, output, error].map(File::from) }
+        let command = bytes.and_then(|bytes| ProgramCommand::decode(&bytes));
+        ManagerRequest::Program {
+            command,
+            control,
+            streams: [input, output, error].map(File::from),
+        }
     }
 }
 
@@ -253,11 +260,11 @@ fn read(file: &File, length: u64) -> Result<Vec<u8>, Malformed> {
 }
 
 /// Where the manager reports to, and by whose end it learns that a program is to end.
-pub struct Control {
+pub struct ProgramControl {
     socket: OwnedFd,
 }
 
-impl Control {
+impl ProgramControl {
     /// Only a socket of this kind never keeps the manager waiting.
     fn of(socket: OwnedFd) -> Option<Self> {
         let is_packets = sockopt::socket_type(&socket) == Ok(SocketType::SEQPACKET);
@@ -266,7 +273,7 @@ impl Control {
     }
 
     /// Say how it goes. Who does not listen, or is gone, is not told.
-    pub fn report(&self, report: Report) {
+    pub fn report(&self, report: ProgramReport) {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let _ = send(&self.socket, &report.encode(), flags);
     }
@@ -278,7 +285,7 @@ impl Control {
     }
 }
 
-impl AsFd for Control {
+impl AsFd for ProgramControl {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -290,17 +297,17 @@ mod tests {
     use crate::executor::blocking::Blocking;
     use crate::executor::thread::Thread;
 
-    fn command() -> Command {
+    fn command() -> ProgramCommand {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
-        Command { folder, program: path, arguments, ..Command::default() }
+        ProgramCommand { folder, program: path, arguments, ..ProgramCommand::default() }
     }
 
     fn null() -> File {
         File::options().read(true).write(true).open("/dev/null").unwrap()
     }
 
-    fn send(client: &ManagerClient, command: &Command) -> io::Result<OwnedFd> {
+    fn send(client: &ManagerClient, command: &ProgramCommand) -> io::Result<OwnedFd> {
         let null = null();
         let streams = [null.as_fd(); 3];
         Thread::new(Blocking::Inline).unwrap().block_on(client.send(command, streams))
@@ -309,19 +316,21 @@ mod tests {
     #[test]
     fn an_order_arrives_with_its_streams_and_a_way_to_answer() {
         let (client, socket) = ManagerClient::pair().unwrap();
-        assert!(matches!(socket.next(), Asked::Nothing));
+        assert!(matches!(socket.next(), ManagerRequest::Nothing));
         let own = send(&client, &command()).unwrap();
-        let Asked::Program { command: received, control, .. } = socket.next() else { panic!() };
+        let ManagerRequest::Program { command: received, control, .. } = socket.next() else {
+            panic!()
+        };
         assert_eq!(received, Ok(command()));
-        control.report(Report::Started(7));
+        control.report(ProgramReport::Started(7));
         let mut bytes = [0; 64];
         let (length, _) = recv(&own, &mut bytes[..], RecvFlags::DONTWAIT).unwrap();
-        assert_eq!(Report::decode(&bytes[..length]), Some(Report::Started(7)));
+        assert_eq!(ProgramReport::decode(&bytes[..length]), Some(ProgramReport::Started(7)));
         assert!(!control.is_over());
         drop(own);
         assert!(control.is_over());
         drop(client);
-        assert!(matches!(socket.next(), Asked::Closed));
+        assert!(matches!(socket.next(), ManagerRequest::Closed));
     }
 
     #[test]
@@ -329,10 +338,10 @@ mod tests {
         let (client, socket) = ManagerClient::pair().unwrap();
         let with = |bytes: usize| {
             let long = std::ffi::CString::new(vec![b'x'; bytes]).unwrap();
-            Command { environment: vec![long], ..command() }
+            ProgramCommand { environment: vec![long], ..command() }
         };
         let _own = send(&client, &with(1 << 20)).unwrap();
-        let Asked::Program { command, .. } = socket.next() else { panic!() };
+        let ManagerRequest::Program { command, .. } = socket.next() else { panic!() };
         assert_eq!(command.unwrap().environment[0].as_bytes().len(), 1 << 20);
         let error = send(&client, &with(COMMAND_BYTES_MAX)).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::E2BIG));
@@ -348,13 +357,13 @@ mod tests {
         let fds = |command, control| [command, control, null.as_fd(), null.as_fd(), null.as_fd()];
         for no_memory in [reader.as_fd(), zero.as_fd()] {
             client.send_once(&length, &fds(no_memory, control.as_fd())).unwrap();
-            let Asked::Program { command, .. } = socket.next() else { panic!() };
+            let ManagerRequest::Program { command, .. } = socket.next() else { panic!() };
             assert_eq!(command, Err(Malformed));
         }
         client.send_once(&length, &fds(null.as_fd(), reader.as_fd())).unwrap();
-        assert!(matches!(socket.next(), Asked::Nonsense));
+        assert!(matches!(socket.next(), ManagerRequest::Nonsense));
         client.send_nonsense();
-        assert!(matches!(socket.next(), Asked::Nonsense));
+        assert!(matches!(socket.next(), ManagerRequest::Nonsense));
     }
 
     #[test]
@@ -365,11 +374,11 @@ mod tests {
             rustix::net::send(socket.as_ref().unwrap(), bytes, SendFlags::empty()).unwrap();
         };
         send(b"");
-        assert!(matches!(socket.next(), Asked::Nonsense));
-        assert!(matches!(socket.next(), Asked::Nothing));
+        assert!(matches!(socket.next(), ManagerRequest::Nonsense));
+        assert!(matches!(socket.next(), ManagerRequest::Nothing));
         send(b"");
         drop(client);
-        assert!(matches!(socket.next(), Asked::Closed));
+        assert!(matches!(socket.next(), ManagerRequest::Closed));
     }
 
     #[test]
@@ -383,7 +392,7 @@ mod tests {
         let (_own, control) = pair().unwrap();
         let descriptors = [file.as_fd(), control.as_fd(), slow.as_fd(), slow.as_fd(), slow.as_fd()];
         client.send_once(&0_u64.to_le_bytes(), &descriptors).unwrap();
-        assert!(matches!(socket.next(), Asked::Nonsense));
+        assert!(matches!(socket.next(), ManagerRequest::Nonsense));
         assert_eq!(sockopt::socket_linger(&slow), Ok(None));
     }
 }

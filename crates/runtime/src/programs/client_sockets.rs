@@ -111,7 +111,7 @@ impl AsFd for ClientSockets {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asked, ManagerClient};
+    use super::super::{ManagerClient, ManagerRequest};
     use super::*;
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
         let mut turns = BTreeMap::new();
         for _ in 0..100 {
             for pid in sockets.ready() {
-                assert!(matches!(sockets.get(pid).unwrap().next(), Asked::Nonsense));
+                assert!(matches!(sockets.get(pid).unwrap().next(), ManagerRequest::Nonsense));
                 *turns.entry(pid).or_insert(0) += 1;
             }
         }

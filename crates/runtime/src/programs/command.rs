@@ -16,7 +16,7 @@ const HOME: u32 = 2;
 
 /// Whom a program is to run as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Identity {
+pub enum ProgramIdentity {
     /// The user of the server.
     #[default]
     Server,
@@ -28,7 +28,7 @@ pub enum Identity {
 
 /// A soft and a hard limit; `u64::MAX` is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Limit {
+pub struct ResourceLimit {
     /// What holds at first.
     pub soft: u64,
     /// As far as the program itself may raise it.
@@ -37,28 +37,28 @@ pub struct Limit {
 
 /// What a program may use. Nothing can be raised above what the manager has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Seconds of processor time.
-    pub cpu: Option<Limit>,
+    pub cpu: Option<ResourceLimit>,
     /// Bytes of address space.
-    pub memory: Option<Limit>,
+    pub memory: Option<ResourceLimit>,
     /// Processes of its user.
-    pub processes: Option<Limit>,
+    pub processes: Option<ResourceLimit>,
 }
 
-impl Limits {
-    fn rows(&self) -> [Option<Limit>; 3] {
+impl ResourceLimits {
+    fn rows(&self) -> [Option<ResourceLimit>; 3] {
         [self.cpu, self.memory, self.processes]
     }
 }
 
 /// A program to be started. No string may hold a zero byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Command {
+pub struct ProgramCommand {
     /// Whom it runs as.
-    pub identity: Identity,
+    pub identity: ProgramIdentity,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
     /// Where it starts: an absolute path.
     pub folder: CString,
     /// The program: an absolute path.
@@ -73,20 +73,20 @@ pub struct Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-impl Command {
+impl ProgramCommand {
     /// The command as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(4096);
         let (kind, number) = match self.identity {
-            Identity::Server => (SERVER, 0),
-            Identity::Row(row) => (ROW, row),
-            Identity::Home(uid) => (HOME, uid),
+            ProgramIdentity::Server => (SERVER, 0),
+            ProgramIdentity::Row(row) => (ROW, row),
+            ProgramIdentity::Home(uid) => (HOME, uid),
         };
         put_u32(&mut out, kind);
         put_u32(&mut out, number);
         for limit in self.limits.rows() {
             put_u32(&mut out, u32::from(limit.is_some()));
-            let Limit { soft, hard } = limit.unwrap_or(Limit { soft: 0, hard: 0 });
+            let ResourceLimit { soft, hard } = limit.unwrap_or(ResourceLimit { soft: 0, hard: 0 });
             out.extend_from_slice(&soft.to_le_bytes());
             out.extend_from_slice(&hard.to_le_bytes());
         }
@@ -109,12 +109,13 @@ impl Command {
         }
         let mut rest = Rest(bytes);
         let identity = match (rest.u32()?, rest.u32()?) {
-            (SERVER, 0) => Identity::Server,
-            (ROW, row) => Identity::Row(row),
-            (HOME, uid) => Identity::Home(uid),
+            (SERVER, 0) => ProgramIdentity::Server,
+            (ROW, row) => ProgramIdentity::Row(row),
+            (HOME, uid) => ProgramIdentity::Home(uid),
             _ => return Err(Malformed),
         };
-        let limits = Limits { cpu: rest.limit()?, memory: rest.limit()?, processes: rest.limit()? };
+        let limits =
+            ResourceLimits { cpu: rest.limit()?, memory: rest.limit()?, processes: rest.limit()? };
         let (folder, program) = (rest.path()?, rest.path()?);
         let (arguments, environment) = (rest.strings()?, rest.strings()?);
         match rest.0.is_empty() && !arguments.is_empty() {
@@ -149,11 +150,11 @@ impl Rest<'_> {
         Ok(u64::from_le_bytes(*number))
     }
 
-    fn limit(&mut self) -> Result<Option<Limit>, Malformed> {
+    fn limit(&mut self) -> Result<Option<ResourceLimit>, Malformed> {
         let there = self.u32()?;
-        let limit = Limit { soft: self.u64()?, hard: self.u64()? };
+        let limit = ResourceLimit { soft: self.u64()?, hard: self.u64()? };
         match (there, limit) {
-            (0, Limit { soft: 0, hard: 0 }) => Ok(None),
+            (0, ResourceLimit { soft: 0, hard: 0 }) => Ok(None),
             (1, limit) => Ok(Some(limit)),
             _ => Err(Malformed),
         }
@@ -188,7 +189,7 @@ impl Rest<'_> {
 /// # Panics
 /// When that does not hold.
 pub fn fuzz_command(bytes: &[u8]) {
-    let Ok(command) = Command::decode(bytes) else { return };
+    let Ok(command) = ProgramCommand::decode(bytes) else { return };
     assert_eq!(command.encode(), bytes, "an order has one form");
     assert!(command.program.as_bytes().starts_with(b"/") && !command.arguments.is_empty());
 }
@@ -201,13 +202,13 @@ mod tests {
         CString::new(text).unwrap()
     }
 
-    fn command() -> Command {
-        Command {
-            identity: Identity::Row(3),
-            limits: Limits {
-                cpu: Some(Limit { soft: 5, hard: u64::MAX }),
+    fn command() -> ProgramCommand {
+        ProgramCommand {
+            identity: ProgramIdentity::Row(3),
+            limits: ResourceLimits {
+                cpu: Some(ResourceLimit { soft: 5, hard: u64::MAX }),
                 memory: None,
-                processes: Some(Limit { soft: 0, hard: 0 }),
+                processes: Some(ResourceLimit { soft: 0, hard: 0 }),
             },
             folder: text("/srv/cgi"),
             program: text("/srv/cgi/x.sh"),
@@ -218,9 +219,11 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for identity in [Identity::Server, Identity::Row(0), Identity::Home(1000)] {
-            let command = Command { identity, ..command() };
-            assert_eq!(Command::decode(&command.encode()), Ok(command));
+        for identity in
+            [ProgramIdentity::Server, ProgramIdentity::Row(0), ProgramIdentity::Home(1000)]
+        {
+            let command = ProgramCommand { identity, ..command() };
+            assert_eq!(ProgramCommand::decode(&command.encode()), Ok(command));
         }
     }
 
@@ -228,10 +231,10 @@ mod tests {
     fn an_order_that_is_cut_short_or_too_long_is_none() {
         let bytes = command().encode();
         for length in 0..bytes.len() {
-            assert_eq!(Command::decode(&bytes[..length]), Err(Malformed), "{length}");
+            assert_eq!(ProgramCommand::decode(&bytes[..length]), Err(Malformed), "{length}");
         }
-        assert_eq!(Command::decode(&[&bytes[..], b"x"].concat()), Err(Malformed));
-        assert_eq!(Command::decode(&vec![0; COMMAND_BYTES_MAX + 1]), Err(Malformed));
+        assert_eq!(ProgramCommand::decode(&[&bytes[..], b"x"].concat()), Err(Malformed));
+        assert_eq!(ProgramCommand::decode(&vec![0; COMMAND_BYTES_MAX + 1]), Err(Malformed));
     }
 
     #[test]
@@ -248,11 +251,11 @@ mod tests {
 
     #[test]
     fn paths_are_absolute_and_a_program_has_a_name() {
-        let relative = Command { program: text("x.sh"), ..command() };
-        let elsewhere = Command { folder: text(""), ..command() };
-        let nameless = Command { arguments: Vec::new(), ..command() };
+        let relative = ProgramCommand { program: text("x.sh"), ..command() };
+        let elsewhere = ProgramCommand { folder: text(""), ..command() };
+        let nameless = ProgramCommand { arguments: Vec::new(), ..command() };
         for command in [relative, elsewhere, nameless] {
-            assert_eq!(Command::decode(&command.encode()), Err(Malformed));
+            assert_eq!(ProgramCommand::decode(&command.encode()), Err(Malformed));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Fork and exec as the script manager does it: with a process group, limits and a user of its own.
 
-use super::command::{Limit, Limits};
-use super::report::{Refusal, Report, Step};
+use super::command::{ResourceLimit, ResourceLimits};
+use super::report::{IdentityRefusal, LaunchStep, ProgramReport};
 use super::trust::{check_ids, trust};
 use crate::process::{self, Fork, User};
 use crate::sys;
@@ -29,7 +29,7 @@ pub struct Launch<'a> {
     /// Where it starts.
     pub folder: &'a CStr,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
     /// Whom it becomes.
     pub whom: Whom<'a>,
     /// Its standard input, output and error.
@@ -50,12 +50,12 @@ pub enum Whom<'a> {
 /// this instead of a step and a refusal.
 const REFUSED: i32 = 0;
 
-enum Failure {
-    At(Step, io::Error),
-    Refused(Refusal),
+enum LaunchFailure {
+    At(LaunchStep, io::Error),
+    Refused(IdentityRefusal),
 }
 
-impl Failure {
+impl LaunchFailure {
     fn numbers(&self) -> [i32; 2] {
         match self {
             Self::At(step, error) => [*step as i32, error.raw_os_error().unwrap_or(libc::EINVAL)],
@@ -94,38 +94,42 @@ pub fn launch(launch: &Launch<'_>) -> io::Result<(i32, OwnedFd)> {
 impl Launch<'_> {
     /// What a program that was launched says through its pipe, once that can be read: `None` that
     /// it runs.
-    pub fn failure(pipe: &OwnedFd) -> Option<Report> {
+    pub fn failure(pipe: &OwnedFd) -> Option<ProgramReport> {
         let mut said = [0; 8];
         let length = rustix::io::read(pipe, &mut said).unwrap_or(0);
         let (numbers, _) = said.as_chunks::<4>();
         let mut numbers = numbers.iter().map(|number| i32::from_le_bytes(*number));
         let (step, number) = (numbers.next()?, numbers.next()?);
-        let report = match (step, Refusal::of(number)) {
-            (REFUSED, Some(refusal)) => Report::Refused(refusal),
-            _ => Report::Failed { step: Step::of(step).unwrap_or(Step::Execute), errno: number },
+        let report = match (step, IdentityRefusal::of(number)) {
+            (REFUSED, Some(refusal)) => ProgramReport::Refused(refusal),
+            _ => ProgramReport::Failed {
+                step: LaunchStep::of(step).unwrap_or(LaunchStep::Execute),
+                errno: number,
+            },
         };
         (length == said.len()).then_some(report)
     }
 
     /// All that happens in the new process. It returns only if something fails.
-    fn become_program(&self, parent: i32, pipe: &OwnedFd) -> Failure {
+    fn become_program(&self, parent: i32, pipe: &OwnedFd) -> LaunchFailure {
         match self.prepare(parent, pipe) {
             Err(failed) => failed,
             Ok(()) => {
                 sys::close_on_execute();
                 sys::restore_signals();
                 let error = sys::execute(self.program, self.arguments, self.environment);
-                Failure::At(Step::Execute, error)
+                LaunchFailure::At(LaunchStep::Execute, error)
             }
         }
     }
 
-    fn prepare(&self, parent: i32, pipe: &OwnedFd) -> Result<(), Failure> {
-        let at = |step| move |error: rustix::io::Errno| Failure::At(step, error.into());
-        rustix::process::setpgid(None, None).map_err(at(Step::Group))?;
-        self.limits.apply().map_err(at(Step::Limits))?;
+    fn prepare(&self, parent: i32, pipe: &OwnedFd) -> Result<(), LaunchFailure> {
+        let at = |step| move |error: rustix::io::Errno| LaunchFailure::At(step, error.into());
+        rustix::process::setpgid(None, None).map_err(at(LaunchStep::Group))?;
+        self.limits.apply().map_err(at(LaunchStep::Limits))?;
         for (stream, number) in self.streams.iter().zip(0..) {
-            sys::duplicate_to(stream, number).map_err(|error| Failure::At(Step::Streams, error))?;
+            sys::duplicate_to(stream, number)
+                .map_err(|error| LaunchFailure::At(LaunchStep::Streams, error))?;
         }
         match self.whom {
             Whom::Server(user) => {
@@ -135,27 +139,28 @@ impl Launch<'_> {
             Whom::Other(find) => {
                 // Nobody is to wait for the end of what this process holds meanwhile.
                 sys::close_all_but(pipe.as_raw_fd());
-                let (user, roots) = find().ok_or(Failure::Refused(Refusal::UnknownUser))?;
-                check_ids(&user).map_err(Failure::Refused)?;
+                let (user, roots) =
+                    find().ok_or(LaunchFailure::Refused(IdentityRefusal::UnknownUser))?;
+                check_ids(&user).map_err(LaunchFailure::Refused)?;
                 become_user(Some(&user), parent)?;
                 // suexec.c changes the user before it looks, for the sake of NFS.
                 let folder = trust(self.folder, self.program, &user, &roots);
-                rustix::process::fchdir(folder.map_err(Failure::Refused)?)
+                rustix::process::fchdir(folder.map_err(LaunchFailure::Refused)?)
             }
         }
-        .map_err(at(Step::Folder))
+        .map_err(at(LaunchStep::Folder))
     }
 }
 
-fn become_user(user: Option<&User>, parent: i32) -> Result<(), Failure> {
+fn become_user(user: Option<&User>, parent: i32) -> Result<(), LaunchFailure> {
     if let Some(user) = user {
-        process::become_user(user).map_err(|error| Failure::At(Step::User, error))?;
+        process::become_user(user).map_err(|error| LaunchFailure::At(LaunchStep::User, error))?;
     }
     process::die_with_parent(parent);
     Ok(())
 }
 
-impl Limits {
+impl ResourceLimits {
     fn apply(&self) -> rustix::io::Result<()> {
         let descriptors = getrlimit(Resource::Nofile);
         let few = descriptors.current.unwrap_or(u64::MAX).min(DESCRIPTORS);
@@ -166,7 +171,7 @@ impl Limits {
             (Resource::Nproc, self.processes),
         ];
         for (resource, limit) in rows {
-            let Some(Limit { soft, hard }) = limit else { continue };
+            let Some(ResourceLimit { soft, hard }) = limit else { continue };
             let most = getrlimit(resource).maximum.unwrap_or(u64::MAX).min(hard);
             let number = |value: u64| (value != u64::MAX).then_some(value);
             let limit = Rlimit { current: number(soft.min(most)), maximum: number(most) };

@@ -5,8 +5,8 @@
 use super::client::ManagerClient;
 use super::lease_request::{LeaseDenial, LeaseResult, NO_SLOT};
 use super::process_class::ProcessClass;
-use super::report::Report;
-use crate::backend::Backend;
+use super::report::ProgramReport;
+use crate::backend::BackendConnection;
 use crate::sys;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
 use std::future::poll_fn;
@@ -42,13 +42,13 @@ impl ManagerClient {
     pub async fn lease(
         &self,
         class: &ProcessClass,
-    ) -> io::Result<Result<(LeasedProcess, Backend), LeaseDenial>> {
+    ) -> io::Result<Result<(LeasedProcess, BackendConnection), LeaseDenial>> {
         let control = self.send_class(&class.encode()).await?;
         let control = sys::watch(control)?;
         let answer = poll_fn(|context| poll_answer(&control, context)).await?;
         Ok(match answer {
             Ok((pid, socket)) => {
-                let backend = Backend::connected(socket)?;
+                let backend = BackendConnection::connected(socket)?;
                 Ok((LeasedProcess { control: control.into_inner(), pid }, backend))
             }
             Err(denial) => Err(denial),
@@ -82,8 +82,8 @@ fn poll_answer(control: &AsyncFd<OwnedFd>, context: &mut Context<'_>) -> Poll<io
         let answer = match (&bytes[..length], socket) {
             ([], _) => Err(io::ErrorKind::ConnectionReset.into()),
             ([NO_SLOT], None) => Ok(Err(LeaseDenial::NoSlot)),
-            (bytes, socket) => match (Report::decode(bytes), socket) {
-                (Some(Report::Started(pid)), Some(socket)) => Ok(Ok((pid, socket))),
+            (bytes, socket) => match (ProgramReport::decode(bytes), socket) {
+                (Some(ProgramReport::Started(pid)), Some(socket)) => Ok(Ok((pid, socket))),
                 (Some(report), None) => Ok(Err(LeaseDenial::Report(report))),
                 _ => Err(io::ErrorKind::InvalidData.into()),
             },
@@ -94,9 +94,9 @@ fn poll_answer(control: &AsyncFd<OwnedFd>, context: &mut Context<'_>) -> Poll<io
 
 #[cfg(test)]
 mod tests {
-    use super::super::command::{Command, Malformed};
+    use super::super::command::{Malformed, ProgramCommand};
     use super::super::lease_request::{LeaseEvent, LeaseRequest};
-    use super::super::{Asked, ClientSocket};
+    use super::super::{ClientSocket, ManagerRequest};
     use super::*;
     use crate::executor::blocking::Blocking;
     use crate::executor::thread::Thread;
@@ -105,13 +105,14 @@ mod tests {
     fn class() -> ProcessClass {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
-        let command = Command { folder, program: path, arguments, ..Command::default() };
+        let command =
+            ProgramCommand { folder, program: path, arguments, ..ProgramCommand::default() };
         ProcessClass { host: 3, file: (1, u64::MAX), command }
     }
 
     fn lease_request(socket: &ClientSocket) -> (Result<ProcessClass, Malformed>, LeaseRequest) {
         match socket.next() {
-            Asked::Process { class, lease_request } => (class, lease_request),
+            ManagerRequest::Process { class, lease_request } => (class, lease_request),
             _ => panic!("something else was asked for"),
         }
     }

@@ -1,7 +1,7 @@
 //! The script manager's end of a request for a kept process: it hands one over or says that there
 //! is none, and hears what came of it.
 
-use super::report::Report;
+use super::report::ProgramReport;
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, send, sendmsg,
 };
@@ -39,7 +39,7 @@ pub enum LeaseDenial {
     /// None became free in time.
     NoSlot,
     /// The command cannot be started.
-    Report(Report),
+    Report(ProgramReport),
 }
 
 /// The manager's end of one request for a process.
@@ -62,7 +62,7 @@ impl LeaseRequest {
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let bytes = Report::Started(pid).encode();
+        let bytes = ProgramReport::Started(pid).encode();
         sendmsg(&self.socket, &[IoSlice::new(&bytes)], &mut ancillary, flags)?;
         Ok(())
     }

@@ -128,7 +128,7 @@ impl AsFd for ManagerLink {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asked, ManagerClient};
+    use super::super::{ManagerClient, ManagerRequest};
     use super::*;
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         drop(socket);
         assert!(matches!(manager.next(), LinkMessage::Question));
         let LinkMessage::ClientSocket(77, socket) = manager.next() else { panic!("no desk") };
-        assert!(matches!(socket.next(), Asked::Nothing));
+        assert!(matches!(socket.next(), ManagerRequest::Nothing));
         assert_eq!(parent.answers(), None);
         manager.answer();
         assert_eq!(parent.answers(), Some(Vec::new()));
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(parent.answers(), Some(vec![77]));
         assert_eq!(parent.answers(), None);
         drop(client);
-        assert!(matches!(socket.next(), Asked::Closed));
+        assert!(matches!(socket.next(), ManagerRequest::Closed));
         drop(parent);
         assert!(matches!(manager.next(), LinkMessage::Over));
     }

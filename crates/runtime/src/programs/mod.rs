@@ -1,9 +1,9 @@
 //! Starting programs by way of another process, the script manager, which owns them.
 //!
-//! A serving process sends a [`Command`] through its [`ManagerClient`], a socket that it has
-//! inherited, and gets a [`Program`]: pipes, and a control socket on which a [`Report`] says how it
-//! goes. As long as that is open the program may run: when it is dropped, the manager ends the
-//! program. For a FastCGI process that the manager keeps it sends a [`ProcessClass`] and gets a
+//! A serving process sends a [`ProgramCommand`] through its [`ManagerClient`], a socket that it has
+//! inherited, and gets a [`Program`]: pipes, and a control socket on which a [`ProgramReport`] says
+//! how it goes. As long as that is open the program may run: when it is dropped, the manager ends
+//! the program. For a FastCGI process that the manager keeps it sends a [`ProcessClass`] and gets a
 //! [`LeasedProcess`]. The manager takes requests from its [`ClientSockets`], one for each serving
 //! process, and starts programs by [`launch`]. The parent tells it of new ones by a
 //! [`ManagerLink`]. What it makes of commands is not known here, and no HTTP and no configuration
@@ -22,15 +22,18 @@ mod report;
 mod trust;
 mod unlinked_socket;
 
-pub use client::{Asked, ClientSocket, Control, DESCRIPTORS_EVER, ManagerClient};
+pub use client::{ClientSocket, DESCRIPTORS_EVER, ManagerClient, ManagerRequest, ProgramControl};
 pub use client_sockets::ClientSockets;
-pub use command::{COMMAND_BYTES_MAX, Command, Identity, Limit, Limits, Malformed, fuzz_command};
+pub use command::{
+    COMMAND_BYTES_MAX, Malformed, ProgramCommand, ProgramIdentity, ResourceLimit, ResourceLimits,
+    fuzz_command,
+};
 pub use launch::{Launch, Whom, end_group, launch};
 pub use lease::LeasedProcess;
 pub use lease_request::{LeaseDenial, LeaseEvent, LeaseRequest, LeaseResult};
 pub use manager_link::{LinkMessage, ManagerLink};
 pub use process_class::ProcessClass;
-pub use program::{Program, Stream};
-pub use report::{Refusal, Report, Step};
+pub use program::{Program, ProgramStream};
+pub use report::{IdentityRefusal, LaunchStep, ProgramReport};
 pub use trust::tame;
 pub use unlinked_socket::{UnlinkedSocket, discard, log_pipe, say_no_more};

@@ -1,6 +1,6 @@
 //! What kind of kept process is asked for.
 
-use super::command::{Command, Malformed};
+use super::command::{Malformed, ProgramCommand};
 
 /// What stands before the command: the host, and which file the program was.
 const HEAD_BYTES: usize = 4 + 8 + 8;
@@ -17,7 +17,7 @@ pub struct ProcessClass {
     pub file: (u64, u64),
     /// How it is started. What it is told about the server is the manager's to say, so that there
     /// are no variables.
-    pub command: Command,
+    pub command: ProgramCommand,
 }
 
 impl ProcessClass {
@@ -37,7 +37,7 @@ impl ProcessClass {
         let (host, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
         let (device, rest) = rest.split_first_chunk().ok_or(Malformed)?;
         let (inode, rest) = rest.split_first_chunk().ok_or(Malformed)?;
-        let command = Command::decode(rest)?;
+        let command = ProgramCommand::decode(rest)?;
         if !command.environment.is_empty() {
             return Err(Malformed);
         }
@@ -53,7 +53,8 @@ mod tests {
     fn class() -> ProcessClass {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
-        let command = Command { folder, program: path, arguments, ..Command::default() };
+        let command =
+            ProgramCommand { folder, program: path, arguments, ..ProgramCommand::default() };
         ProcessClass { host: 3, file: (1, u64::MAX), command }
     }
 
@@ -68,13 +69,14 @@ mod tests {
 
     #[test]
     fn what_says_more_than_is_kept_is_no_request() {
-        let with = |change: fn(&mut Command)| {
+        let with = |change: fn(&mut ProgramCommand)| {
             let mut class = class();
             change(&mut class.command);
             ProcessClass::decode(&class.encode())
         };
         assert_eq!(with(|command| command.environment.push(c"A=B".into())), Err(Malformed));
-        let long = |command: &mut Command| command.arguments = vec![c"0123456789".into(); 10_000];
+        let long =
+            |command: &mut ProgramCommand| command.arguments = vec![c"0123456789".into(); 10_000];
         assert_eq!(with(long), Err(Malformed));
     }
 }

@@ -1,8 +1,8 @@
 //! A program that was asked for, as the serving process sees it: pipes, and how it goes.
 
 use super::client::ManagerClient;
-use super::command::Command;
-use super::report::Report;
+use super::command::ProgramCommand;
+use super::report::ProgramReport;
 use crate::sys;
 use rustix::net::{RecvFlags, recv};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -25,7 +25,7 @@ pub struct Program {
 
 /// Which of its two streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum ProgramStream {
     /// Standard output.
     Output,
     /// Standard error.
@@ -38,7 +38,7 @@ impl ManagerClient {
     ///
     /// # Errors
     /// When there is no manager any more, descriptors are used up, or the command is too long.
-    pub async fn start(&self, command: &Command) -> io::Result<Program> {
+    pub async fn start(&self, command: &ProgramCommand) -> io::Result<Program> {
         let ends = || pipe_with(PipeFlags::CLOEXEC);
         let ((stdin, input), (output, stdout), (errors, stderr)) = (ends()?, ends()?, ends()?);
         for own in [&input, &output, &errors] {
@@ -61,19 +61,19 @@ impl Program {
     ///
     /// # Errors
     /// When the manager is gone, and the program with it.
-    pub async fn report(&mut self) -> io::Result<Report> {
+    pub async fn report(&mut self) -> io::Result<ProgramReport> {
         poll_fn(|context| self.poll_report(context)).await
     }
 
     /// The same for those who wait for more than this.
-    pub fn poll_report(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Report>> {
+    pub fn poll_report(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ProgramReport>> {
         loop {
             let mut ready = ready!(self.control.poll_read_ready(context))?;
             let mut bytes = [0; 64];
             match recv(ready.get_inner(), &mut bytes[..], RecvFlags::DONTWAIT) {
                 Ok((0, _)) => return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
                 Ok((length, _)) => {
-                    let report = Report::decode(&bytes[..length]);
+                    let report = ProgramReport::decode(&bytes[..length]);
                     return Poll::Ready(report.ok_or_else(|| io::ErrorKind::InvalidData.into()));
                 }
                 Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
@@ -103,13 +103,13 @@ impl Program {
     /// Read what is there of a stream into `buffer`; ready with 0 at its end.
     pub fn poll_read(
         &mut self,
-        stream: Stream,
+        stream: ProgramStream,
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         let pipe = match stream {
-            Stream::Output => &mut self.output,
-            Stream::Errors => &mut self.errors,
+            ProgramStream::Output => &mut self.output,
+            ProgramStream::Errors => &mut self.errors,
         };
         let mut buffer = ReadBuf::new(buffer);
         Pin::new(pipe).poll_read(context, &mut buffer).map_ok(|()| buffer.filled().len())

@@ -8,7 +8,7 @@ pub(super) const REPORT_BYTES: usize = 12;
 /// Where the start of a program has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub enum Step {
+pub enum LaunchStep {
     /// The command cannot be read.
     Command = 1,
     /// Another process.
@@ -28,18 +28,18 @@ pub enum Step {
 }
 
 /// All of them.
-const STEPS: [Step; 8] = [
-    Step::Command,
-    Step::Fork,
-    Step::Group,
-    Step::Limits,
-    Step::User,
-    Step::Folder,
-    Step::Streams,
-    Step::Execute,
+const STEPS: [LaunchStep; 8] = [
+    LaunchStep::Command,
+    LaunchStep::Fork,
+    LaunchStep::Group,
+    LaunchStep::Limits,
+    LaunchStep::User,
+    LaunchStep::Folder,
+    LaunchStep::Streams,
+    LaunchStep::Execute,
 ];
 
-impl Step {
+impl LaunchStep {
     pub(super) fn of(number: i32) -> Option<Self> {
         STEPS.into_iter().find(|step| *step as i32 == number)
     }
@@ -48,7 +48,7 @@ impl Step {
 /// Why a program is not run as another user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub enum Refusal {
+pub enum IdentityRefusal {
     /// There is no such row, or no such user.
     UnknownUser = 1,
     /// His number is too small.
@@ -74,21 +74,21 @@ pub enum Refusal {
 }
 
 /// All of them, with the words for the log.
-const REFUSALS: [(Refusal, &str); 11] = [
-    (Refusal::UnknownUser, "invalid target user"),
-    (Refusal::UserTooSmall, "cannot run as forbidden uid"),
-    (Refusal::GroupTooSmall, "cannot run as forbidden gid"),
-    (Refusal::NotInFolder, "invalid command"),
-    (Refusal::OutsideOfRoot, "command not in docroot"),
-    (Refusal::FolderWritable, "directory is writable by others"),
-    (Refusal::ProgramWritable, "file is writable by others"),
-    (Refusal::SetUser, "file is either setuid or setgid"),
-    (Refusal::Owner, "target uid/gid mismatch with directory or program"),
-    (Refusal::NotExecutable, "file has no execute permission"),
-    (Refusal::Missing, "cannot stat program"),
+const REFUSALS: [(IdentityRefusal, &str); 11] = [
+    (IdentityRefusal::UnknownUser, "invalid target user"),
+    (IdentityRefusal::UserTooSmall, "cannot run as forbidden uid"),
+    (IdentityRefusal::GroupTooSmall, "cannot run as forbidden gid"),
+    (IdentityRefusal::NotInFolder, "invalid command"),
+    (IdentityRefusal::OutsideOfRoot, "command not in docroot"),
+    (IdentityRefusal::FolderWritable, "directory is writable by others"),
+    (IdentityRefusal::ProgramWritable, "file is writable by others"),
+    (IdentityRefusal::SetUser, "file is either setuid or setgid"),
+    (IdentityRefusal::Owner, "target uid/gid mismatch with directory or program"),
+    (IdentityRefusal::NotExecutable, "file has no execute permission"),
+    (IdentityRefusal::Missing, "cannot stat program"),
 ];
 
-impl Refusal {
+impl IdentityRefusal {
     /// In the words of suEXEC.
     pub fn text(self) -> &'static str {
         REFUSALS.iter().find(|row| row.0 == self).map_or("refused", |row| row.1)
@@ -101,25 +101,25 @@ impl Refusal {
 
 /// How it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
+pub enum ProgramReport {
     /// It runs as this process.
     Started(i32),
     /// It could not be started.
     Failed {
         /// Where it failed.
-        step: Step,
+        step: LaunchStep,
         /// What the system said: a number of errno(3).
         errno: i32,
     },
     /// It may not be started in this way.
-    Refused(Refusal),
+    Refused(IdentityRefusal),
     /// As many run as may, and others wait: it was not started.
     Busy,
     /// It has ended.
     Ended(Ending),
 }
 
-impl Report {
+impl ProgramReport {
     /// The report as bytes.
     pub fn encode(self) -> [u8; REPORT_BYTES] {
         let numbers = match self {
@@ -142,8 +142,8 @@ impl Report {
         let (numbers, []) = bytes.as_chunks::<4>() else { return None };
         match numbers.iter().map(|it| i32::from_le_bytes(*it)).collect::<Vec<_>>()[..] {
             [1, pid, 0] => Some(Self::Started(pid)),
-            [2, step, errno] => Some(Self::Failed { step: Step::of(step)?, errno }),
-            [3, refusal, 0] => Some(Self::Refused(Refusal::of(refusal)?)),
+            [2, step, errno] => Some(Self::Failed { step: LaunchStep::of(step)?, errno }),
+            [3, refusal, 0] => Some(Self::Refused(IdentityRefusal::of(refusal)?)),
             [5, 0, 0] => Some(Self::Busy),
             [4, 0, code] => Some(Self::Ended(Ending::Exit(code))),
             [4, 1, number] => Some(Self::Ended(Ending::Signal(number))),
@@ -158,23 +158,23 @@ mod tests {
 
     #[test]
     fn what_is_reported_is_read() {
-        let steps = STEPS.map(|step| Report::Failed { step, errno: 13 });
-        let refusals = REFUSALS.map(|row| Report::Refused(row.0));
+        let steps = STEPS.map(|step| ProgramReport::Failed { step, errno: 13 });
+        let refusals = REFUSALS.map(|row| ProgramReport::Refused(row.0));
         let others = [
-            Report::Started(7),
-            Report::Busy,
-            Report::Ended(Ending::Exit(-1)),
-            Report::Ended(Ending::Signal(15)),
+            ProgramReport::Started(7),
+            ProgramReport::Busy,
+            ProgramReport::Ended(Ending::Exit(-1)),
+            ProgramReport::Ended(Ending::Signal(15)),
         ];
         for report in steps.into_iter().chain(refusals).chain(others) {
-            assert_eq!(Report::decode(&report.encode()), Some(report));
+            assert_eq!(ProgramReport::decode(&report.encode()), Some(report));
         }
     }
 
     #[test]
     fn other_bytes_are_no_report() {
         for bytes in [&b""[..], b"abc", &[0; 12], &[9; 12], &[1; 16], &[1; 11]] {
-            assert_eq!(Report::decode(bytes), None, "{bytes:?}");
+            assert_eq!(ProgramReport::decode(bytes), None, "{bytes:?}");
         }
     }
 }

@@ -3,8 +3,8 @@
 //! looked at by the process that becomes the program, as its user: they may be slow, or be there
 //! for nobody else.
 
-use super::command::Command;
-use super::report::Refusal;
+use super::command::ProgramCommand;
+use super::report::IdentityRefusal;
 use crate::process::User;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use std::ffi::{CStr, CString, OsStr};
@@ -78,8 +78,9 @@ const SAFE_NAMES: &[&str] = &[
 ///
 /// # Errors
 /// When the program is not in its folder.
-pub fn tame(command: &mut Command) -> Result<(), Refusal> {
-    let name = name_within(&command.folder, &command.program).ok_or(Refusal::NotInFolder)?;
+pub fn tame(command: &mut ProgramCommand) -> Result<(), IdentityRefusal> {
+    let name =
+        name_within(&command.folder, &command.program).ok_or(IdentityRefusal::NotInFolder)?;
     command.environment.retain(is_safe);
     command.environment.insert(0, SAFE_PATH.to_owned());
     if let Some(own_name) = command.arguments.first_mut() {
@@ -99,22 +100,26 @@ pub(super) fn trust(
     name: &CStr,
     user: &User,
     roots: &[impl AsRef<Path>],
-) -> Result<OwnedFd, Refusal> {
+) -> Result<OwnedFd, IdentityRefusal> {
     // It is only looked at: no permission is needed for that, and nothing is waited for.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = openat(CWD, folder, flags, Mode::empty()).map_err(|_| Refusal::Missing)?;
-    let path = path_of(&folder).ok_or(Refusal::Missing)?;
+    let folder = openat(CWD, folder, flags, Mode::empty()).map_err(|_| IdentityRefusal::Missing)?;
+    let path = path_of(&folder).ok_or(IdentityRefusal::Missing)?;
     #[expect(
         clippy::disallowed_methods,
         reason = "a root of the configuration, compared with an open folder"
     )]
     let is_below = |root: &Path| root.canonicalize().is_ok_and(|root| path.starts_with(root));
     if !roots.iter().any(|root| is_below(root.as_ref())) {
-        return Err(Refusal::OutsideOfRoot);
+        return Err(IdentityRefusal::OutsideOfRoot);
     }
-    let of_folder = fstat(&folder).map_err(|_| Refusal::Missing)?;
+    let of_folder = fstat(&folder).map_err(|_| IdentityRefusal::Missing)?;
     let of_program = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    judge(&Facts::of(&of_folder), &Facts::of(&of_program.map_err(|_| Refusal::Missing)?), user)?;
+    judge(
+        &FileFacts::of(&of_folder),
+        &FileFacts::of(&of_program.map_err(|_| IdentityRefusal::Missing)?),
+        user,
+    )?;
     Ok(folder)
 }
 
@@ -122,10 +127,10 @@ pub(super) fn trust(
 ///
 /// # Errors
 /// When this is one.
-pub(super) fn check_ids(user: &User) -> Result<(), Refusal> {
+pub(super) fn check_ids(user: &User) -> Result<(), IdentityRefusal> {
     match user {
-        User { uid: ..ID_MIN, .. } => Err(Refusal::UserTooSmall),
-        User { gid: ..ID_MIN, .. } => Err(Refusal::GroupTooSmall),
+        User { uid: ..ID_MIN, .. } => Err(IdentityRefusal::UserTooSmall),
+        User { gid: ..ID_MIN, .. } => Err(IdentityRefusal::GroupTooSmall),
         _ => Ok(()),
     }
 }
@@ -154,14 +159,14 @@ fn is_safe(variable: &CString) -> bool {
 
 /// What counts of a file.
 #[derive(Clone, Copy, Debug)]
-struct Facts {
+struct FileFacts {
     kind: FileType,
     mode: u32,
     uid: u32,
     gid: u32,
 }
 
-impl Facts {
+impl FileFacts {
     fn of(stat: &Stat) -> Self {
         let kind = FileType::from_raw_mode(stat.st_mode);
         Self { kind, mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid }
@@ -177,14 +182,14 @@ impl Facts {
 }
 
 /// In the order of suEXEC.
-fn judge(folder: &Facts, program: &Facts, user: &User) -> Result<(), Refusal> {
+fn judge(folder: &FileFacts, program: &FileFacts, user: &User) -> Result<(), IdentityRefusal> {
     let rules = [
-        (folder.is_writable_by_others(), Refusal::FolderWritable),
-        (program.kind != FileType::RegularFile, Refusal::Missing),
-        (program.is_writable_by_others(), Refusal::ProgramWritable),
-        (program.mode & 0o6000 != 0, Refusal::SetUser),
-        (!folder.belongs_to(user) || !program.belongs_to(user), Refusal::Owner),
-        (program.mode & 0o100 == 0, Refusal::NotExecutable),
+        (folder.is_writable_by_others(), IdentityRefusal::FolderWritable),
+        (program.kind != FileType::RegularFile, IdentityRefusal::Missing),
+        (program.is_writable_by_others(), IdentityRefusal::ProgramWritable),
+        (program.mode & 0o6000 != 0, IdentityRefusal::SetUser),
+        (!folder.belongs_to(user) || !program.belongs_to(user), IdentityRefusal::Owner),
+        (program.mode & 0o100 == 0, IdentityRefusal::NotExecutable),
     ];
     rules.iter().find(|rule| rule.0).map_or(Ok(()), |rule| Err(rule.1))
 }
@@ -199,35 +204,35 @@ mod tests {
 
     #[test]
     fn all_of_suexecs_rules_are_checked() {
-        let folder = Facts { kind: FileType::Directory, mode: 0o755, uid: 1000, gid: 1000 };
-        let program = Facts { kind: FileType::RegularFile, ..folder };
+        let folder = FileFacts { kind: FileType::Directory, mode: 0o755, uid: 1000, gid: 1000 };
+        let program = FileFacts { kind: FileType::RegularFile, ..folder };
         let bob = user(1000, 1000);
         assert_eq!(judge(&folder, &program, &bob), Ok(()));
         for mode in [0o775, 0o757] {
-            let open = Facts { mode, ..folder };
-            assert_eq!(judge(&open, &program, &bob), Err(Refusal::FolderWritable));
-            let open = Facts { mode, ..program };
-            assert_eq!(judge(&folder, &open, &bob), Err(Refusal::ProgramWritable));
+            let open = FileFacts { mode, ..folder };
+            assert_eq!(judge(&open, &program, &bob), Err(IdentityRefusal::FolderWritable));
+            let open = FileFacts { mode, ..program };
+            assert_eq!(judge(&folder, &open, &bob), Err(IdentityRefusal::ProgramWritable));
         }
         for (program, refusal) in [
-            (Facts { kind: FileType::Symlink, ..program }, Refusal::Missing),
-            (Facts { mode: 0o4755, ..program }, Refusal::SetUser),
-            (Facts { mode: 0o2755, ..program }, Refusal::SetUser),
-            (Facts { uid: 0, ..program }, Refusal::Owner),
-            (Facts { gid: 0, ..program }, Refusal::Owner),
-            (Facts { mode: 0o655, ..program }, Refusal::NotExecutable),
+            (FileFacts { kind: FileType::Symlink, ..program }, IdentityRefusal::Missing),
+            (FileFacts { mode: 0o4755, ..program }, IdentityRefusal::SetUser),
+            (FileFacts { mode: 0o2755, ..program }, IdentityRefusal::SetUser),
+            (FileFacts { uid: 0, ..program }, IdentityRefusal::Owner),
+            (FileFacts { gid: 0, ..program }, IdentityRefusal::Owner),
+            (FileFacts { mode: 0o655, ..program }, IdentityRefusal::NotExecutable),
         ] {
             assert_eq!(judge(&folder, &program, &bob), Err(refusal), "{program:?}");
         }
-        let foreign = Facts { uid: 1001, ..folder };
-        assert_eq!(judge(&foreign, &program, &bob), Err(Refusal::Owner));
+        let foreign = FileFacts { uid: 1001, ..folder };
+        assert_eq!(judge(&foreign, &program, &bob), Err(IdentityRefusal::Owner));
     }
 
     #[test]
     fn users_of_the_system_run_nothing() {
-        assert_eq!(check_ids(&user(0, 1000)), Err(Refusal::UserTooSmall));
-        assert_eq!(check_ids(&user(99, 1000)), Err(Refusal::UserTooSmall));
-        assert_eq!(check_ids(&user(100, 99)), Err(Refusal::GroupTooSmall));
+        assert_eq!(check_ids(&user(0, 1000)), Err(IdentityRefusal::UserTooSmall));
+        assert_eq!(check_ids(&user(99, 1000)), Err(IdentityRefusal::UserTooSmall));
+        assert_eq!(check_ids(&user(100, 99)), Err(IdentityRefusal::GroupTooSmall));
         assert_eq!(check_ids(&user(100, 100)), Ok(()));
     }
 
@@ -249,19 +254,19 @@ mod tests {
 
     #[test]
     fn what_is_left_of_an_order_is_harmless() {
-        let command = |program: &CStr| Command {
+        let command = |program: &CStr| ProgramCommand {
             folder: c"/srv/".to_owned(),
             program: program.to_owned(),
             arguments: vec![c"/srv/x".to_owned(), c"word".to_owned()],
             environment: vec![c"PATH=/evil".to_owned(), c"HTTP_HOST=a".to_owned()],
-            ..Command::default()
+            ..ProgramCommand::default()
         };
         let mut tamed = command(c"/srv/x");
         assert_eq!(tame(&mut tamed), Ok(()));
         assert_eq!(tamed.program.as_c_str(), c"x");
         assert_eq!(tamed.arguments, [c"x".to_owned(), c"word".to_owned()]);
         assert_eq!(tamed.environment, [SAFE_PATH.to_owned(), c"HTTP_HOST=a".to_owned()]);
-        assert_eq!(tame(&mut command(c"/other/x")), Err(Refusal::NotInFolder));
+        assert_eq!(tame(&mut command(c"/other/x")), Err(IdentityRefusal::NotInFolder));
     }
 
     #[test]
@@ -283,7 +288,7 @@ mod tests {
     fn what_is_outside_of_all_roots_is_refused() {
         let bob = user(1000, 1000);
         let within = |roots: &[&str]| trust(c"/usr/bin/", c"env", &bob, roots).err();
-        assert_eq!(within(&["/var/www", "/no/such"]), Some(Refusal::OutsideOfRoot));
-        assert_eq!(within(&["/usr"]), Some(Refusal::Owner));
+        assert_eq!(within(&["/var/www", "/no/such"]), Some(IdentityRefusal::OutsideOfRoot));
+        assert_eq!(within(&["/usr"]), Some(IdentityRefusal::Owner));
     }
 }

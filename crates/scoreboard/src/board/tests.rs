@@ -55,5 +55,5 @@ fn a_child_can_read_the_header_that_it_cannot_write() {
     assert!(board.history().seconds().is_empty());
     board.worker(1, 2).unwrap().count(10);
     board.process(1).unwrap().set_state(crate::ProcessState::Serving);
-    assert_eq!(board.sums(), Sums::default(), "nothing is known of place 1");
+    assert_eq!(board.sums(), SlotSums::default(), "nothing is known of place 1");
 }

@@ -24,7 +24,7 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// What the slots of a board come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct SlotSums {
     /// Requests, bytes and time.
     pub totals: Totals,
     /// Children that serve.
@@ -39,7 +39,7 @@ pub struct Sums {
     pub queued: u64,
 }
 
-impl Sums {
+impl SlotSums {
     pub(crate) fn add<'r>(
         &mut self,
         process: &ProcessRow,
@@ -66,7 +66,7 @@ impl Sums {
 
 /// One second, as the parent saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Second {
+pub struct HistorySecond {
     /// When, on the coarse monotonic clock.
     pub at_ms: u64,
     /// Since the start.
@@ -94,7 +94,7 @@ pub struct Second {
     pub stalled_us: [Option<u64>; 3],
 }
 
-impl Second {
+impl HistorySecond {
     fn words(&self) -> [u64; WORDS] {
         let Self { totals, machine_ticks: machine, stalled_us, .. } = self;
         let [all, busy, disk, stolen] = *machine;
@@ -177,11 +177,11 @@ pub struct History {
     at_limit: [AtomicU64; 3],
     /// Beats that were ever written.
     count: AtomicU64,
-    ring: [Entry; SECONDS_KEPT],
+    ring: [HistoryEntry; SECONDS_KEPT],
 }
 
 #[repr(C)]
-struct Entry {
+struct HistoryEntry {
     /// Which second it is, counted from 1; 0 while it is written.
     mark: AtomicU64,
     words: [AtomicU64; WORDS],
@@ -224,7 +224,7 @@ impl History {
     }
 
     /// The parent: another second has passed.
-    pub fn publish(&self, second: &Second) {
+    pub fn publish(&self, second: &HistorySecond) {
         let count = self.count.load(Ordering::Relaxed);
         let Some(entry) = self.ring.get(place(count)) else { return };
         entry.mark.store(0, Ordering::Relaxed);
@@ -235,13 +235,13 @@ impl History {
     }
 
     /// The last seconds, the oldest first. One that is overwritten meanwhile is left out.
-    pub fn seconds(&self) -> Vec<Second> {
+    pub fn seconds(&self) -> Vec<HistorySecond> {
         let count = self.count.load(Ordering::Acquire);
         let first = count.saturating_sub(SECONDS_SHOWN as u64);
         (first..count).filter_map(|number| self.second(number)).collect()
     }
 
-    fn second(&self, number: u64) -> Option<Second> {
+    fn second(&self, number: u64) -> Option<HistorySecond> {
         let entry = self.ring.get(place(number))?;
         let is_it = |order| entry.mark.load(order) == number.wrapping_add(1);
         if !is_it(Ordering::Acquire) {
@@ -249,7 +249,7 @@ impl History {
         }
         let words = take(&entry.words);
         fence(Ordering::Acquire);
-        is_it(Ordering::Relaxed).then(|| Second::from_words(words))
+        is_it(Ordering::Relaxed).then(|| HistorySecond::from_words(words))
     }
 }
 
@@ -276,7 +276,7 @@ mod tests {
     fn a_beat_is_read_as_it_was_written() {
         let board = Scoreboard::create(1, 1, 0).unwrap();
         assert!(board.history().seconds().is_empty());
-        let second = Second {
+        let second = HistorySecond {
             at_ms: 1,
             totals: Totals { requests: 2, bytes: 3, busy_us: 4 },
             busy: 5,
@@ -298,7 +298,7 @@ mod tests {
     fn the_last_minute_is_kept_and_no_more() {
         let board = Scoreboard::create(1, 1, 0).unwrap();
         for at_ms in 0..1000 {
-            board.history().publish(&Second { at_ms, ..Second::default() });
+            board.history().publish(&HistorySecond { at_ms, ..HistorySecond::default() });
             let seconds = board.history().seconds();
             let expected = at_ms.saturating_sub(SECONDS_SHOWN as u64 - 1)..=at_ms;
             assert!(seconds.iter().map(|second| second.at_ms).eq(expected), "{at_ms}");
@@ -312,7 +312,8 @@ mod tests {
             let writer = scope.spawn(|| {
                 for n in 0..200_000 {
                     let totals = Totals { requests: n, bytes: n, busy_us: n };
-                    let second = Second { at_ms: n, totals, cpu_us: n, ..Second::default() };
+                    let second =
+                        HistorySecond { at_ms: n, totals, cpu_us: n, ..HistorySecond::default() };
                     board.history().publish(&second);
                 }
             });
@@ -344,7 +345,7 @@ mod tests {
         }
         board.worker(3, 0).unwrap().count(1);
         let totals = Totals { requests: 3, bytes: 30, busy_us: 15 };
-        let sums = Sums { totals, serving: 1, busy: 2, idle: 1, connections: 2, queued: 2 };
+        let sums = SlotSums { totals, serving: 1, busy: 2, idle: 1, connections: 2, queued: 2 };
         assert_eq!(board.sums(), sums);
     }
 

@@ -33,7 +33,7 @@ pub enum Pressure {
 
 /// The figures. Bytes are 0 where they are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sizing {
+pub struct SizingFigures {
     /// `MaxRequestWorkers` in force.
     pub workers: u32,
     /// What it may become at most.
@@ -58,7 +58,7 @@ pub struct Sizing {
     pub pressure: Pressure,
 }
 
-impl Sizing {
+impl SizingFigures {
     /// Whether the parent finds the number of workers itself.
     pub fn is_automatic(&self) -> bool {
         self.basis != Basis::Given
@@ -82,7 +82,7 @@ pub(crate) struct SharedSizing {
 }
 
 impl SharedSizing {
-    pub(crate) fn store(&self, sizing: &Sizing) {
+    pub(crate) fn store(&self, sizing: &SizingFigures) {
         self.workers.store(sizing.workers, Relaxed);
         self.workers_max.store(sizing.workers_max, Relaxed);
         self.slots_per_process.store(sizing.slots_per_process, Relaxed);
@@ -96,8 +96,8 @@ impl SharedSizing {
         self.total_bytes.store(sizing.total_bytes, Relaxed);
     }
 
-    pub(crate) fn load(&self) -> Sizing {
-        Sizing {
+    pub(crate) fn load(&self) -> SizingFigures {
+        SizingFigures {
             workers: self.workers.load(Relaxed),
             workers_max: self.workers_max.load(Relaxed),
             slots_per_process: self.slots_per_process.load(Relaxed),
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn what_the_parent_writes_is_what_a_reader_sees() {
         let board = Scoreboard::create(4, 8, 0).unwrap();
-        assert_eq!(board.sizing(), Sizing::default());
+        assert_eq!(board.sizing(), SizingFigures::default());
         assert_eq!(board.slots_in_use_max(), 8);
-        let sizing = Sizing {
+        let sizing = SizingFigures {
             workers: 12,
             workers_max: 32,
             slots_per_process: 3,
@@ -157,7 +157,7 @@ mod tests {
         board.set_sizing(&sizing);
         assert_eq!((board.sizing(), board.pressure()), (sizing, Pressure::Tight));
         assert_eq!((board.slots_in_use_max(), Snapshot::take(&board).sizing), (3, sizing));
-        board.set_sizing(&Sizing { slots_per_process: u32::MAX, ..sizing });
+        board.set_sizing(&SizingFigures { slots_per_process: u32::MAX, ..sizing });
         assert_eq!(board.slots_in_use_max(), 8);
     }
 
@@ -168,6 +168,6 @@ mod tests {
         shared.basis.store(99, Relaxed);
         shared.pressure.store(u32::MAX, Relaxed);
         shared.is_of_group.store(2, Relaxed);
-        assert_eq!(board.sizing(), Sizing::default());
+        assert_eq!(board.sizing(), SizingFigures::default());
     }
 }

@@ -4,8 +4,8 @@
 //! which stands for the others. Several threads of a process may write; the threads of other
 //! processes have accounts of their own, and a reader puts those of one name together.
 
+use super::request_times::{CAUSES, RequestTimes};
 use super::slow_path_estimate::SlowPathEstimate;
-use super::times::{CAUSES, Times};
 use super::writers::Writers;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -134,13 +134,13 @@ impl AccountRow {
 
     /// Add a request that took the slow path. The processor time of a sample is known, and stands
     /// for that of `weight` requests; 0 is no sample.
-    pub fn add_long(&self, writers: Writers, times: &Times, weight: u32) {
+    pub fn add_long(&self, writers: Writers, times: &RequestTimes, weight: u32) {
         self.add_times(writers, times);
         self.slow_path.add(writers, times, weight);
     }
 
     /// Add what is known of a request without its processor time.
-    pub fn add_times(&self, writers: Writers, times: &Times) {
+    pub fn add_times(&self, writers: Writers, times: &RequestTimes) {
         self.add_wall(writers, times.wall_ns, 1);
         for (counter, wait_ns) in self.waits_ns.iter().zip(times.waits_ns) {
             if wait_ns > 0 {
@@ -195,7 +195,7 @@ impl AccountRow {
             requests,
             bytes: value(&self.bytes),
             statuses: [informational, rest, redirected, client_error, server_error],
-            times: Times {
+            times: RequestTimes {
                 wall_ns: value(&self.wall_ns),
                 cpu_ns: value(&self.cpu_ns).saturating_add(self.slow_path.cpu_ns()),
                 run_queue_ns: value(&self.run_queue_ns)
@@ -223,7 +223,7 @@ pub struct AccountView {
     /// Requests by class of status: 1xx to 5xx.
     pub statuses: [u64; 5],
     /// The sums of their times. Of requests on the fast path they are estimated from samples.
-    pub times: Times,
+    pub times: RequestTimes,
     /// Requests by wall time: up to each of [`WALL_BOUNDS_US`], and above.
     pub histogram: [u64; WALL_CLASSES],
 }
@@ -275,7 +275,7 @@ impl AccountView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cause, Scoreboard};
+    use crate::{Scoreboard, WaitCause};
 
     const OK: Ended = Ended { status: 200, bytes: 10 };
 
@@ -287,17 +287,21 @@ mod tests {
         row.open(77, 2, b"/shop/#");
         for (status, weight) in [(200, 1), (304, 0), (404, 0), (500, 3)] {
             row.count(Writers::Several, Ended { status, ..OK });
-            let mut times =
-                Times { wall_ns: 2_000_000, cpu_ns: 1000, run_queue_ns: 10, ..Times::default() };
-            times.waits_ns[Cause::Disk as usize] = 500;
+            let mut times = RequestTimes {
+                wall_ns: 2_000_000,
+                cpu_ns: 1000,
+                run_queue_ns: 10,
+                ..RequestTimes::default()
+            };
+            times.waits_ns[WaitCause::Disk as usize] = 500;
             row.add_long(Writers::Several, &times, weight);
         }
         let view = row.view().unwrap();
         assert_eq!((view.is_other, view.host, view.name.as_slice()), (false, 2, &b"/shop/#"[..]));
         assert_eq!((view.requests, view.bytes, view.statuses), (4, 40, [0, 1, 1, 1, 1]));
-        let Times { wall_ns, cpu_ns, run_queue_ns, waits_ns } = view.times;
+        let RequestTimes { wall_ns, cpu_ns, run_queue_ns, waits_ns } = view.times;
         assert_eq!((wall_ns, cpu_ns, run_queue_ns), (8_000_000, 4000, 40), "each as the samples");
-        assert_eq!(waits_ns[Cause::Disk as usize], 2000);
+        assert_eq!(waits_ns[WaitCause::Disk as usize], 2000);
         assert_eq!(view.times.unexplained_ns(), 8_000_000 - 6040);
         assert_eq!(view.histogram[10], 4, "2 ms are more than 1 and not more than 2.5");
     }
@@ -315,7 +319,7 @@ mod tests {
         }
         from.move_into(to);
         let (from, to) = (from.view().unwrap(), to.view().unwrap());
-        assert_eq!((from.requests, from.bytes, from.times), (0, 0, Times::default()));
+        assert_eq!((from.requests, from.bytes, from.times), (0, 0, RequestTimes::default()));
         assert_eq!((to.is_other, to.requests, to.bytes), (true, 2, 20));
         assert_eq!(to.histogram[WALL_CLASSES - 1], 2);
         let other = board.account(0, OTHER_ACCOUNT).unwrap();

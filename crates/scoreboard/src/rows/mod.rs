@@ -4,10 +4,10 @@
 pub(crate) mod account;
 pub(crate) mod pool;
 pub(crate) mod process;
+pub(crate) mod request_times;
+pub(crate) mod slot_counts;
 mod slow_path_estimate;
 pub(crate) mod state;
-pub(crate) mod tally;
-pub(crate) mod times;
 pub(crate) mod totals;
 pub(crate) mod view;
 pub(crate) mod worker;

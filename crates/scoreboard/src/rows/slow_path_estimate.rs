@@ -4,7 +4,7 @@
 //! An estimate never falls, since rates are computed of it, and processor time and run queue
 //! together are never more than the wall time without the waits.
 
-use super::times::Times;
+use super::request_times::RequestTimes;
 use super::writers::Writers;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,7 +33,7 @@ struct Sampled {
 
 impl SlowPathEstimate {
     /// Add a request. If `weight` is not 0 it is a sample, and one of so many.
-    pub(crate) fn add(&self, writers: Writers, times: &Times, weight: u32) {
+    pub(crate) fn add(&self, writers: Writers, times: &RequestTimes, weight: u32) {
         let active_ns = times.active_ns();
         writers.add(&self.requests, 1);
         writers.add(&self.active_ns, active_ns);
@@ -92,7 +92,7 @@ fn part(whole: u64, count: u64, of: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::times::Cause;
+    use super::super::request_times::WaitCause;
     use super::*;
 
     fn long() -> SlowPathEstimate {
@@ -103,9 +103,9 @@ mod tests {
         SlowPathEstimate { requests, active_ns, sampled, cpu_ns, run_queue_ns }
     }
 
-    fn times(wall_ns: u64, cpu_ns: u64, run_queue_ns: u64, wait_ns: u64) -> Times {
-        let mut times = Times { wall_ns, cpu_ns, run_queue_ns, ..Times::default() };
-        times.waits_ns[Cause::Handler as usize] = wait_ns;
+    fn times(wall_ns: u64, cpu_ns: u64, run_queue_ns: u64, wait_ns: u64) -> RequestTimes {
+        let mut times = RequestTimes { wall_ns, cpu_ns, run_queue_ns, ..RequestTimes::default() };
+        times.waits_ns[WaitCause::Handler as usize] = wait_ns;
         times
     }
 
@@ -122,7 +122,11 @@ mod tests {
 
     /// Adds requests of which one in 32 is a sample, and gives the true sums of processor time and
     /// run queue.
-    fn fill(long: &SlowPathEstimate, count: usize, request: impl Fn(u64) -> Times) -> (u64, u64) {
+    fn fill(
+        long: &SlowPathEstimate,
+        count: usize,
+        request: impl Fn(u64) -> RequestTimes,
+    ) -> (u64, u64) {
         let (mut cpu_ns, mut run_queue_ns) = (0, 0);
         let (mut active_ns, mut before) = (0, (0, 0));
         for number in numbers().take(count) {

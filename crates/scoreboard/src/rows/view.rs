@@ -1,8 +1,8 @@
 //! Rows at one moment, as plain values.
 
+use super::request_times::WaitCause;
+use super::slot_counts::SlotCountsView;
 use super::state::{ProcessState, RowState};
-use super::tally::TallyView;
-use super::times::Cause;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// A request slot as it was.
@@ -11,7 +11,7 @@ pub struct WorkerView {
     /// What it did.
     pub state: RowState,
     /// What its request waits for.
-    pub waits_for: Option<Cause>,
+    pub waits_for: Option<WaitCause>,
     /// Its process; 0 for none.
     pub pid: u32,
     /// Requests answered in this slot.
@@ -29,7 +29,7 @@ pub struct WorkerView {
     /// First bytes of the request line, as received.
     pub request: Vec<u8>,
     /// What else mod_status shows.
-    pub tally: TallyView,
+    pub counts: SlotCountsView,
 }
 
 impl WorkerView {
@@ -44,7 +44,7 @@ impl WorkerView {
         client_port: 0,
         request: Vec::new(),
         waits_for: None,
-        tally: TallyView {
+        counts: SlotCountsView {
             connection_requests: 0,
             connection_bytes: 0,
             child_requests: 0,

@@ -1,8 +1,8 @@
 //! The row of a request slot, written by one thread.
 
+use super::request_times::WaitCause;
+use super::slot_counts::SlotCounts;
 use super::state::RowState;
-use super::tally::Tally;
-use super::times::Cause;
 use super::totals::Totals;
 use super::view::WorkerView;
 use super::writers::Writers;
@@ -26,9 +26,9 @@ pub struct WorkerRow {
     started_ms: AtomicU64,
     client: [AtomicU64; 2],
     request: [AtomicU64; REQUEST_WORDS],
-    /// 0, or one more than the number of a [`Cause`].
+    /// 0, or one more than the number of a [`WaitCause`].
     waits_for: AtomicU8,
-    tally: Tally,
+    counts: SlotCounts,
 }
 
 /// Whole pairs of cache lines, of which one is for mod_status alone.
@@ -38,21 +38,21 @@ impl WorkerRow {
     /// Take the row over for process `pid` (of this process, its only writer from now on).
     pub fn open(&self, pid: u32) {
         self.pid.store(pid, Relaxed);
-        self.tally.open();
+        self.counts.open();
         self.state.store(RowState::Ready as u8, Relaxed);
     }
 
     /// A connection begins or ends that holds this row all the time.
     #[inline]
     pub fn connection_changed(&self) {
-        self.tally.connection();
+        self.counts.connection();
     }
 
     /// Which (virtual) host the request is for: its place in the configuration;
     /// and the port that it came to, 0 if that is not known.
     #[inline]
     pub fn set_host(&self, host: u32, port: u16) {
-        self.tally.set_host(host, port);
+        self.counts.set_host(host, port);
     }
 
     /// Show another state.
@@ -67,7 +67,7 @@ impl WorkerRow {
     }
 
     /// Show what the request of this slot waits for, if it does.
-    pub fn set_wait(&self, cause: Option<Cause>) {
+    pub fn set_wait(&self, cause: Option<WaitCause>) {
         self.waits_for.store(cause.map_or(0, |cause| cause as u8 + 1), Relaxed);
     }
 
@@ -95,7 +95,7 @@ impl WorkerRow {
     /// was sent.
     pub fn leave(&self, busy_ns: u64, next: RowState) {
         Writers::One.add(&self.busy_ns, busy_ns);
-        self.tally.took(busy_ns / 1000);
+        self.counts.took(busy_ns / 1000);
         self.set_state(next);
     }
 
@@ -108,7 +108,7 @@ impl WorkerRow {
     pub fn add(&self, bytes: u64, is_bound: bool) {
         Writers::One.add(&self.requests, 1);
         Writers::One.add(&self.bytes, bytes);
-        self.tally.count(bytes, is_bound);
+        self.counts.count(bytes, is_bound);
     }
 
     /// The sums of this slot.
@@ -143,7 +143,7 @@ impl WorkerRow {
         let words = [self.client[0].load(Relaxed), self.client[1].load(Relaxed)];
         WorkerView {
             state: self.state(),
-            waits_for: self.waits_for.load(Relaxed).checked_sub(1).and_then(Cause::from_raw),
+            waits_for: self.waits_for.load(Relaxed).checked_sub(1).and_then(WaitCause::from_raw),
             pid: self.pid.load(Relaxed),
             requests: self.requests.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
@@ -152,7 +152,7 @@ impl WorkerRow {
             client: address_from(self.client_is_v6.load(Relaxed), words),
             client_port: self.client_port.load(Relaxed),
             request,
-            tally: self.tally.view(),
+            counts: self.counts.view(),
         }
     }
 }

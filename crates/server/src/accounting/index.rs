@@ -2,7 +2,7 @@
 //! account that is hardly used makes room for another, and what it has counted goes to that of all
 //! others.
 
-use super::name::{AccountedRequest, Name, name};
+use super::name::{AccountName, AccountedRequest, name};
 use scoreboard::{AccountRow, OTHER_ACCOUNT, Scoreboard};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -21,12 +21,12 @@ pub(crate) struct Account {
 /// before it in its place has left.
 pub(crate) struct Accounts {
     hash: RandomState,
-    index: Mutex<Index>,
+    index: Mutex<AccountIndex>,
 }
 
 /// What stands on the scoreboard, where it is quick to find.
 #[derive(Default)]
-struct Index {
+struct AccountIndex {
     /// By row; empty before the first look, 0 for a free row.
     keys: Vec<u64>,
     /// Requests of a row that no longer count for it when it is to make room.
@@ -96,7 +96,7 @@ impl<'a> Rows<'a> {
 
     /// Go on with what another child has left, which may have ended at any moment. A row without a
     /// key is one whose name was being written.
-    fn adopt(self) -> Index {
+    fn adopt(self) -> AccountIndex {
         if let Some(other) = self.row(OTHER_ACCOUNT) {
             other.open_other();
         }
@@ -104,13 +104,13 @@ impl<'a> Rows<'a> {
         let used = used.clamp(1, self.board.accounts_per_process());
         self.show(used);
         let keys = (0..used).map(|at| self.row(at).map_or(0, AccountRow::key)).collect();
-        Index { keys, debts: vec![0; used], are_kept: vec![false; used] }
+        AccountIndex { keys, debts: vec![0; used], are_kept: vec![false; used] }
     }
 }
 
-impl Index {
+impl AccountIndex {
     /// The row of a name, which may have to be given to it.
-    fn find(&mut self, rows: Rows<'_>, key: u64, host: u32, name: &Name) -> usize {
+    fn find(&mut self, rows: Rows<'_>, key: u64, host: u32, name: &AccountName) -> usize {
         if let Some(at) = self.keys.iter().position(|known| *known == key) {
             return at;
         }

@@ -2,7 +2,7 @@
 //! random, so that no rhythm of the clients is taken for the rule.
 
 use runtime::clock;
-use scoreboard::{Times, Writers};
+use scoreboard::{RequestTimes, Writers};
 use std::cell::Cell;
 
 /// Of requests on the fast path, one in so many is measured.
@@ -28,7 +28,7 @@ const PATHS: usize = 256;
 
 /// What the last request of some path was.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pace {
+enum PathPace {
     Unknown,
     Quick,
     /// One was measured in this tick, of which the last bits are kept.
@@ -37,7 +37,7 @@ enum Pace {
 
 /// The clocks when a turn began.
 #[derive(Clone, Copy)]
-struct Start {
+struct TurnStart {
     cpu_ns: u64,
     wall_ns: u64,
 }
@@ -53,12 +53,12 @@ pub(crate) struct Meter {
     /// The wall time of the last sample there; 0 before the first.
     fast_wall_ns: Cell<u64>,
     /// The turn that is measured.
-    turn: Cell<Option<Start>>,
+    turn: Cell<Option<TurnStart>>,
     /// What a turn had used when it turned out to be for the slow path, the last time that was
     /// measured.
     turn_cpu_ns: Cell<u64>,
     seed: Cell<u64>,
-    paces: Box<[Cell<Pace>; PATHS]>,
+    paces: Box<[Cell<PathPace>; PATHS]>,
 }
 
 impl Meter {
@@ -78,7 +78,7 @@ impl Meter {
             turn_cpu_ns: Cell::new(0),
             // Any number but 0 will do; threads that begin together are to differ.
             seed: Cell::new(clock::monotonic_ns() | 1),
-            paces: Box::new([const { Cell::new(Pace::Unknown) }; PATHS]),
+            paces: Box::new([const { Cell::new(PathPace::Unknown) }; PATHS]),
         }
     }
 
@@ -97,7 +97,7 @@ impl Meter {
     #[inline]
     pub(crate) fn begin_turn(&self) {
         let is_due = (self.is_on && self.fast_left.get() == 0) || self.is_always;
-        let start = || Start { cpu_ns: clock::thread_cpu_ns(), wall_ns: clock::monotonic_ns() };
+        let start = || TurnStart { cpu_ns: clock::thread_cpu_ns(), wall_ns: clock::monotonic_ns() };
         self.turn.set(is_due.then(start));
     }
 
@@ -105,7 +105,7 @@ impl Meter {
     #[inline]
     pub(crate) fn received(&self) {
         if let Some(start) = self.turn.get() {
-            self.turn.set(Some(Start { wall_ns: clock::monotonic_ns(), ..start }));
+            self.turn.set(Some(TurnStart { wall_ns: clock::monotonic_ns(), ..start }));
         }
     }
 
@@ -118,7 +118,7 @@ impl Meter {
         };
         let (wall_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
         if self.is_always {
-            self.turn.set(Some(Start { cpu_ns, wall_ns })); // more may lie ready
+            self.turn.set(Some(TurnStart { cpu_ns, wall_ns })); // more may lie ready
         } else {
             self.fast_left.set(self.random(2 * FAST_GAP - 1)); // one less on average
         }
@@ -138,13 +138,13 @@ impl Meter {
     }
 
     /// What the request on the fast path has come to so far, for a log that shows it.
-    pub(crate) fn so_far(&self) -> Option<Times> {
+    pub(crate) fn so_far(&self) -> Option<RequestTimes> {
         let start = self.turn.get().filter(|_| self.is_always)?;
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(start.cpu_ns);
         // To receive the request is part of the second, and comes before the first begins.
         let wall_ns = clock::monotonic_ns().saturating_sub(start.wall_ns).max(cpu_ns);
         let run_queue_ns = wall_ns.saturating_sub(cpu_ns);
-        Some(Times { wall_ns, cpu_ns, run_queue_ns, ..Times::default() })
+        Some(RequestTimes { wall_ns, cpu_ns, run_queue_ns, ..RequestTimes::default() })
     }
 
     /// A request takes the slow path: what it has used of the processor so far. Measured now and
@@ -180,11 +180,11 @@ impl Meter {
         let pace = &self.paces[usize::from(path_hash)];
         let [tick, ..] = (now_ms / TICK_MS).to_le_bytes();
         let gap = match pace.get() {
-            Pace::Unknown => 1,
-            Pace::Quick => LONG_GAP,
-            Pace::Slow(last) if last == tick => CROWD_GAP,
-            Pace::Slow(_) => {
-                pace.set(Pace::Slow(tick));
+            PathPace::Unknown => 1,
+            PathPace::Quick => LONG_GAP,
+            PathPace::Slow(last) if last == tick => CROWD_GAP,
+            PathPace::Slow(_) => {
+                pace.set(PathPace::Slow(tick));
                 1
             }
         };
@@ -195,9 +195,9 @@ impl Meter {
     pub(crate) fn saw(&self, path_hash: u8, wall_ns: u64) {
         let pace = &self.paces[usize::from(path_hash)];
         match (wall_ns < QUICK_NS, pace.get()) {
-            (true, _) => pace.set(Pace::Quick),
-            (false, Pace::Slow(_)) => {}
-            (false, _) => pace.set(Pace::Slow(0)),
+            (true, _) => pace.set(PathPace::Quick),
+            (false, PathPace::Slow(_)) => {}
+            (false, _) => pace.set(PathPace::Slow(0)),
         }
     }
 

@@ -13,7 +13,7 @@ mod spent;
 pub(crate) use index::{Account, Accounts};
 pub(crate) use meter::Meter;
 pub(crate) use name::AccountedRequest;
-pub use spent::{Begin, TimeSpent, Waits, blocking, compute, measured};
+pub use spent::{AnswerWaits, Begin, TimeSpent, blocking, compute, measured};
 
 use crate::context::Context;
 use runtime::clock;

@@ -33,13 +33,13 @@ pub(crate) struct AccountedRequest<'a> {
 
 /// A name, of at most [`ACCOUNT_NAME_BYTES`].
 #[derive(Clone, Copy)]
-pub(super) struct Name {
+pub(super) struct AccountName {
     bytes: [u8; ACCOUNT_NAME_BYTES],
     length: usize,
     is_cut: bool,
 }
 
-impl Name {
+impl AccountName {
     fn new() -> Self {
         Self { bytes: [0; ACCOUNT_NAME_BYTES], length: 0, is_cut: false }
     }
@@ -66,8 +66,8 @@ impl Name {
 }
 
 /// The name of the account that a request belongs to.
-pub(super) fn name(asked: &AccountedRequest<'_>) -> Name {
-    let mut name = Name::new();
+pub(super) fn name(asked: &AccountedRequest<'_>) -> AccountName {
+    let mut name = AccountName::new();
     let is_missing = asked.status == Status::NOT_FOUND.code();
     let is_refused = asked.status >= 400 && !asked.is_handled;
     if is_missing || is_refused || asked.path.is_empty() {
@@ -91,7 +91,7 @@ pub(super) fn name(asked: &AccountedRequest<'_>) -> Name {
 }
 
 /// Append `path` with `#` for numbers and ids.
-fn generalise(path: &[u8], name: &mut Name) {
+fn generalise(path: &[u8], name: &mut AccountName) {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric();
     let mut rest = path;
     while !rest.is_empty() && !name.is_cut {
@@ -110,7 +110,7 @@ fn generalise(path: &[u8], name: &mut Name) {
 }
 
 /// Append a word with `#` for each number in it.
-fn numbers(word: &[u8], name: &mut Name) {
+fn numbers(word: &[u8], name: &mut AccountName) {
     for run in word.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
         name.push(if run[0].is_ascii_digit() { b"#" } else { run });
     }

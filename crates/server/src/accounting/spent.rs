@@ -2,10 +2,10 @@
 //! cause, and work on helper threads.
 
 use super::Account;
-use crate::slots::Place;
+use crate::slots::SlotPlace;
 use runtime::clock;
 use runtime::run_queue::run_queue_ns;
-use scoreboard::{CAUSES, Cause, Ended, Times};
+use scoreboard::{CAUSES, Ended, RequestTimes, WaitCause};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -26,20 +26,20 @@ pub struct TimeSpent {
     run_queue_ns: Cell<u64>,
     waits_ns: [Cell<u64>; CAUSES],
     /// The clocks of the thread when the slice began that lasts.
-    slice: Cell<Option<Used>>,
+    slice: Cell<Option<ProcessorUse>>,
     /// The request slot, which shows what is waited for.
-    place: RefCell<Option<Place>>,
+    place: RefCell<Option<SlotPlace>>,
     end: Cell<Option<(Account, Ended)>>,
 }
 
 /// What a thread has used, or has had to wait to use, of its processor.
 #[derive(Clone, Copy)]
-struct Used {
+struct ProcessorUse {
     cpu_ns: u64,
     run_queue_ns: u64,
 }
 
-impl Used {
+impl ProcessorUse {
     /// To read the run queue takes longer than much that is measured: it is done before the first
     /// and after the second look at the clock.
     fn now() -> Self {
@@ -82,7 +82,7 @@ impl TimeSpent {
             place: RefCell::new(None),
             end: Cell::new(None),
         };
-        spent.add_wait(Cause::ClientRead, begin.arriving_ns);
+        spent.add_wait(WaitCause::ClientRead, begin.arriving_ns);
         spent
     }
 
@@ -113,7 +113,7 @@ impl TimeSpent {
     }
 
     /// The request holds a slot.
-    pub(crate) fn hold(&self, place: Place) {
+    pub(crate) fn hold(&self, place: SlotPlace) {
         self.place.replace(Some(place));
     }
 
@@ -126,17 +126,17 @@ impl TimeSpent {
     }
 
     /// What it has come to up to now.
-    pub(crate) fn times(&self) -> Times {
-        let lasting = self.slice.get().map(Used::since);
-        let lasting = lasting.unwrap_or(Used { cpu_ns: 0, run_queue_ns: 0 });
+    pub(crate) fn times(&self) -> RequestTimes {
+        let lasting = self.slice.get().map(ProcessorUse::since);
+        let lasting = lasting.unwrap_or(ProcessorUse { cpu_ns: 0, run_queue_ns: 0 });
         let wall_ns = clock::monotonic_ns().saturating_sub(self.began_ns);
         let cpu_ns = self.cpu_ns.get().saturating_add(lasting.cpu_ns);
         let run_queue_ns = self.run_queue_ns.get().saturating_add(lasting.run_queue_ns);
         let waits_ns = self.waits_ns.each_ref().map(Cell::get);
-        let times = Times { wall_ns, cpu_ns, run_queue_ns: 0, waits_ns };
+        let times = RequestTimes { wall_ns, cpu_ns, run_queue_ns: 0, waits_ns };
         // A helper may have queued while the thread itself was at work, and who waits for something
         // else may have to queue before it is known that the wait is over.
-        Times { run_queue_ns: run_queue_ns.min(times.unexplained_ns()), ..times }
+        RequestTimes { run_queue_ns: run_queue_ns.min(times.unexplained_ns()), ..times }
     }
 
     /// It was answered: its account, and what is counted there when it is over.
@@ -150,30 +150,30 @@ impl TimeSpent {
     }
 
     /// It waits from now on, until the result is dropped.
-    pub fn wait(&self, cause: Cause) -> Waiting<'_> {
+    pub fn wait(&self, cause: WaitCause) -> LastingWait<'_> {
         self.show(Some(cause));
-        Waiting { spent: self, cause: Some(cause), since_ns: clock::monotonic_ns() }
+        LastingWait { spent: self, cause: Some(cause), since_ns: clock::monotonic_ns() }
     }
 
-    fn show(&self, cause: Option<Cause>) {
+    fn show(&self, cause: Option<WaitCause>) {
         if let Some(place) = &*self.place.borrow() {
             place.show_wait(cause);
         }
     }
 
-    fn add_wait(&self, cause: Cause, wait_ns: u64) {
+    fn add_wait(&self, cause: WaitCause, wait_ns: u64) {
         let wait = &self.waits_ns[cause as usize];
         wait.set(wait.get().saturating_add(wait_ns));
     }
 
-    fn add_used(&self, used: Used) {
+    fn add_used(&self, used: ProcessorUse) {
         self.cpu_ns.set(self.cpu_ns.get().saturating_add(used.cpu_ns));
         self.run_queue_ns.set(self.run_queue_ns.get().saturating_add(used.run_queue_ns));
     }
 
     fn begin_slice(&self) {
         if self.slice.get().is_none() {
-            self.slice.set(Some(Used::now()));
+            self.slice.set(Some(ProcessorUse::now()));
         }
     }
 
@@ -185,20 +185,20 @@ impl TimeSpent {
 }
 
 /// A wait that lasts.
-pub struct Waiting<'a> {
+pub struct LastingWait<'a> {
     spent: &'a TimeSpent,
     /// `None` when it is known already what the time was spent on.
-    cause: Option<Cause>,
+    cause: Option<WaitCause>,
     since_ns: u64,
 }
 
-impl Waiting<'_> {
+impl LastingWait<'_> {
     fn elapsed_ns(&self) -> u64 {
         clock::monotonic_ns().saturating_sub(self.since_ns)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for LastingWait<'_> {
     fn drop(&mut self) {
         if let Some(cause) = self.cause {
             self.spent.add_wait(cause, self.elapsed_ns());
@@ -209,19 +209,19 @@ impl Drop for Waiting<'_> {
 
 /// Waits of something that lives as long as an answer is on its way: it waits now for this, now for
 /// that, and now for nothing.
-pub struct Waits {
+pub struct AnswerWaits {
     spent: Rc<TimeSpent>,
-    now: Option<(Cause, u64)>,
+    now: Option<(WaitCause, u64)>,
 }
 
-impl Waits {
+impl AnswerWaits {
     /// The waits of a request, whose time this is.
     pub fn new(spent: Rc<TimeSpent>) -> Self {
         Self { spent, now: None }
     }
 
     /// From now on it waits for this.
-    pub fn now_for(&mut self, cause: Option<Cause>) {
+    pub fn now_for(&mut self, cause: Option<WaitCause>) {
         if self.now.map(|now| now.0) == cause {
             return;
         }
@@ -234,7 +234,7 @@ impl Waits {
     }
 }
 
-impl Drop for Waits {
+impl Drop for AnswerWaits {
     fn drop(&mut self) {
         self.now_for(None);
     }
@@ -262,7 +262,7 @@ pub async fn measured<F: Future + Unpin>(spent: &TimeSpent, mut work: F) -> F::O
 ///
 /// # Errors
 /// Those of [`runtime::blocking`].
-pub async fn blocking<T, F>(spent: &TimeSpent, cause: Cause, work: F) -> io::Result<T>
+pub async fn blocking<T, F>(spent: &TimeSpent, cause: WaitCause, work: F) -> io::Result<T>
 where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
@@ -292,7 +292,7 @@ where
     let work = move |is_given_up: &AtomicBool| {
         let queued_ns = clock::monotonic_ns().saturating_sub(asked_ns);
         let (result, used) = metered(|| work(is_given_up));
-        (result, Used { run_queue_ns: used.run_queue_ns.saturating_add(queued_ns), ..used })
+        (result, ProcessorUse { run_queue_ns: used.run_queue_ns.saturating_add(queued_ns), ..used })
     };
     let (result, used) = runtime::compute(work).await?;
     if !spent.is_alone {
@@ -301,8 +301,8 @@ where
     Ok(result)
 }
 
-fn metered<T>(work: impl FnOnce() -> T) -> (T, Used) {
-    let start = Used::now();
+fn metered<T>(work: impl FnOnce() -> T) -> (T, ProcessorUse) {
+    let start = ProcessorUse::now();
     (work(), start.since())
 }
 
@@ -355,8 +355,8 @@ mod tests {
                         std::thread::sleep(Duration::from_millis(20));
                         burned_ns
                     };
-                    let blocked_ns = blocking(&spent, Cause::Disk, blocked).await.unwrap();
-                    let waiting = spent.wait(Cause::ClientWrite);
+                    let blocked_ns = blocking(&spent, WaitCause::Disk, blocked).await.unwrap();
+                    let waiting = spent.wait(WaitCause::ClientWrite);
                     runtime::timer::sleep(Duration::from_millis(30)).await;
                     drop(waiting);
                     (own_ns, computed_ns + blocked_ns)
@@ -368,13 +368,13 @@ mod tests {
             let burned_ns = own_ns + helpers_ns;
             let besides_ns = thread_ns + elsewhere_ns - burned_ns;
             let times = spent.times();
-            let waited_ns = |cause: Cause| times.waits_ns[cause as usize];
+            let waited_ns = |cause: WaitCause| times.waits_ns[cause as usize];
             let used_ns = burned_ns..=burned_ns + besides_ns + MS;
             assert!(used_ns.contains(&times.cpu_ns), "{choice:?}: {used_ns:?} {times:?}");
             // On its way to sleep a thread may have to queue, which shortens its rest.
-            let rested_ns = waited_ns(Cause::Disk) + times.run_queue_ns;
+            let rested_ns = waited_ns(WaitCause::Disk) + times.run_queue_ns;
             assert!(rested_ns >= 20 * MS, "{choice:?}: {times:?}");
-            assert!(waited_ns(Cause::ClientWrite) >= 30 * MS, "{choice:?}: {times:?}");
+            assert!(waited_ns(WaitCause::ClientWrite) >= 30 * MS, "{choice:?}: {times:?}");
             assert!(times.wall_ns >= 62 * MS, "{choice:?}: {times:?}");
             let known_ns = times.waits_ns.iter().sum::<u64>() + times.cpu_ns;
             assert!(known_ns <= times.wall_ns + besides_ns + 2 * MS, "{choice:?}: {times:?}");
@@ -393,6 +393,6 @@ mod tests {
         };
         let times = TimeSpent::new(&begin).times();
         assert!(times.wall_ns >= 5 * MS);
-        assert_eq!((times.waits_ns[Cause::ClientRead as usize], times.cpu_ns), (5 * MS, 7));
+        assert_eq!((times.waits_ns[WaitCause::ClientRead as usize], times.cpu_ns), (5 * MS, 7));
     }
 }

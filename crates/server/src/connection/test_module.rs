@@ -9,7 +9,7 @@ use crate::phase::{self, Decision, Hook, Stop};
 use crate::representation::{Origin, Representation};
 use crate::request_body::RequestBody;
 use crate::request_context::RequestContext;
-use crate::response::{Body, Response, Source, Upgraded};
+use crate::response::{Body, BodySource, Response, Upgraded};
 use crate::waiting::{NowOrLater, Waiting};
 use message::Status;
 use runtime::file::Errno;
@@ -102,7 +102,7 @@ struct Back {
     rest: Rc<RequestBody>,
 }
 
-impl Source for Back {
+impl BodySource for Back {
     fn poll_next(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Ok(Some(first)));

@@ -7,8 +7,8 @@ use crate::prepared;
 use crate::server::Server;
 use crate::site::builder::Builder;
 use crate::site::logs::LogDraft;
-use crate::transport::memory::{Memory, pair};
-use config::{Guards, Index};
+use crate::transport::memory::{MemoryStream, pair};
+use config::{DirectiveIndex, Guards};
 use runtime::Thread;
 use runtime::blocking::Blocking;
 use scoreboard::Scoreboard;
@@ -75,7 +75,7 @@ impl Site {
             condition: None,
             is_global: false,
         });
-        let index = Index::new(&[], &[]);
+        let index = DirectiveIndex::new(&[], &[]);
         let server = Server::open(&builder, Arc::new(index), &MODULES).unwrap();
         let board = Arc::new(Scoreboard::create(1, slots, 0).unwrap());
         Context::new(Arc::new(server), board, 0, 0..slots, carries).unwrap()
@@ -108,7 +108,7 @@ pub(super) fn thread(context: &Context) -> Thread {
 /// What comes back on a connection of HTTP/1 that was sent `input` and no more.
 fn answered(context: &Rc<Context>, input: &[u8]) -> String {
     thread(context).block_on(async {
-        let (near, mut far): (_, Memory) = pair(16 * 1024);
+        let (near, mut far): (_, MemoryStream) = pair(16 * 1024);
         let peer: SocketAddr = PEER.parse().unwrap();
         drop(runtime::thread::spawn(http1::serve(context.clone(), near, peer)));
         assert_eq!(far.try_send(input).unwrap(), input.len());

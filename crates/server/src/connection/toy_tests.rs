@@ -11,14 +11,16 @@ use crate::accounting::{self, TimeSpent};
 use crate::context::Context;
 use crate::exchange::{ExchangeResult, exchange};
 use crate::guarded::guarded;
-use crate::held::Held;
+use crate::held::HeldSlot;
 use crate::received_request::ReceivedRequest;
 use crate::request_body::RequestBody;
-use crate::response::Piece;
+use crate::response::BodyPiece;
 use crate::transport::Transport;
-use crate::transport::memory::{Memory, pair};
+use crate::transport::memory::{MemoryStream, pair};
 use crate::{prepared, script_cache};
-use message::{BodyLength, Framing, Host, Method, OwnedHead, Refusal, Status, Target, Version};
+use message::{
+    BodyLength, Framing, HostAndPort, Method, OwnedHead, Refusal, Status, Target, Version,
+};
 use runtime::{Timer, clock};
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -162,7 +164,7 @@ fn request(
 ) -> ReceivedRequest {
     let view = head.view();
     let target = Target::parse(view.known_method(), view.target()).unwrap();
-    let host = view.get_name(b"host").map(|name| Host::parse(name).unwrap());
+    let host = view.get_name(b"host").map(|name| HostAndPort::parse(name).unwrap());
     let body_length = if length > 0 { BodyLength::Length(length) } else { BodyLength::None };
     let framing = Framing { target, host, body: body_length, expect_continue: false };
     let spans = framing.spans(head.bytes());
@@ -183,7 +185,7 @@ async fn serve(
     let slot = context.slots.acquire().await;
     let line = request.view().request_line();
     slot.begin(&context, (0, request.local.port()), request.client, line, clock::monotonic_ms());
-    let held = Rc::new(Held::new(slot, &request));
+    let held = Rc::new(HeldSlot::new(slot, &request));
     request.held.replace(Rc::downgrade(&held));
     request.incoming.iter().for_each(|body| body.lend(&held));
     let (host, framing) = (context.host(0), request.framing().unwrap());
@@ -215,13 +217,13 @@ async fn send(
     let mut sent = 0;
     for piece in body.pieces.into_iter().filter(|_| request.method() != Some(Method::Head)) {
         match piece {
-            Piece::Bytes(bytes) => sent += part(out, id, &bytes).await,
-            Piece::File { source, offset, length } => {
+            BodyPiece::Bytes(bytes) => sent += part(out, id, &bytes).await,
+            BodyPiece::File { source, offset, length } => {
                 let mut bytes = vec![0; usize::try_from(length).unwrap()];
                 source.file.read_exact_at(&mut bytes, offset).unwrap();
                 sent += part(out, id, &bytes).await;
             }
-            Piece::Stream(mut source) => {
+            BodyPiece::Stream(mut source) => {
                 while let Ok(Some(bytes)) = poll_fn(|task| source.poll_next(task)).await {
                     sent += part(out, id, &bytes).await;
                 }
@@ -278,7 +280,7 @@ async fn frame(out: &RefCell<Vec<u8>>, line: &str, bytes: &[u8]) {
 }
 
 /// Read until the answers to these requests are complete; the text of all that has come.
-async fn read_until(far: &mut Memory, text: &mut String, ends: &[&str]) {
+async fn read_until(far: &mut MemoryStream, text: &mut String, ends: &[&str]) {
     let mut buffer = [0; 512];
     while !ends.iter().all(|end| text.contains(end)) {
         let length = poll_fn(|task| far.poll_read(task, &mut buffer)).await.unwrap();

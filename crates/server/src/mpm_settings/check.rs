@@ -29,7 +29,7 @@ pub struct Sizes {
 
 /// How the server is sized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sizing {
+pub enum SizingMode {
     /// By the machine: event with processes for good.
     Steady {
         /// One for each core, or fewer that share `total` evenly.
@@ -41,7 +41,7 @@ pub enum Sizing {
     Fixed(Sizes),
 }
 
-impl Sizing {
+impl SizingMode {
     /// Processes that serve at the same time, at most.
     pub fn processes_max(self) -> usize {
         match self {
@@ -53,7 +53,7 @@ impl Sizing {
 
 /// What the administrator should know about the sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct SizingWarning {
     /// httpd's number for it when the server starts.
     pub id: u32,
     /// What it writes to standard error then.
@@ -64,7 +64,7 @@ pub struct Warning {
     pub text_again: String,
 }
 
-impl Warning {
+impl SizingWarning {
     /// What stands on standard error when the server starts.
     pub fn line(&self) -> String {
         format!("AH{:05}: WARNING: {}\n", self.id, self.text)
@@ -72,7 +72,7 @@ impl Warning {
 }
 
 /// What an MPM takes if nothing is said, and at most (the `DEFAULT_` and `MAX_` of its source).
-pub(super) struct Bounds {
+pub(super) struct MpmBounds {
     start: i64,
     pub(super) spare_min: i64,
     spare_max: i64,
@@ -85,26 +85,26 @@ pub(super) struct Bounds {
 }
 
 #[rustfmt::skip]
-const PREFORK: Bounds = Bounds {
+const PREFORK: MpmBounds = MpmBounds {
     start: 5, spare_min: 5, spare_max: 10, total: 256,
     threads_per_child: 1, thread_limit: 1, thread_limit_max: 1,
     server_limit: 256, server_limit_max: 200_000,
 };
 
 #[rustfmt::skip]
-const WORKER: Bounds = Bounds {
+const WORKER: MpmBounds = MpmBounds {
     start: 3, spare_min: 75, spare_max: 250, total: 400,
     threads_per_child: 25, thread_limit: 64, thread_limit_max: 20_000,
     server_limit: 16, server_limit_max: 20_000,
 };
 
-const EVENT: Bounds = Bounds { thread_limit_max: 100_000, ..WORKER };
+const EVENT: MpmBounds = MpmBounds { thread_limit_max: 100_000, ..WORKER };
 
-/// [`Bounds::server_limit_max`] of event.
+/// [`MpmBounds::server_limit_max`] of event.
 const EVENT_PROCESSES_MAX: usize = 20_000;
 
 /// The numbers of an MPM.
-pub(super) fn bounds(kind: MpmKind) -> &'static Bounds {
+pub(super) fn bounds(kind: MpmKind) -> &'static MpmBounds {
     match kind {
         MpmKind::Prefork => &PREFORK,
         MpmKind::Worker => &WORKER,
@@ -150,8 +150,8 @@ const IDS: &[(Check, [u32; 3])] = &[
 struct Checker<'a> {
     kind: MpmKind,
     settings: &'a MpmSettings,
-    bounds: &'static Bounds,
-    warnings: Vec<Warning>,
+    bounds: &'static MpmBounds,
+    warnings: Vec<SizingWarning>,
 }
 
 impl MpmSettings {
@@ -162,7 +162,7 @@ impl MpmSettings {
     }
 
     /// The sizes on a machine, and what had to be changed.
-    pub fn sizing(&self, machine: &Machine) -> (Sizing, Vec<Warning>) {
+    pub fn sizing(&self, machine: &Machine) -> (SizingMode, Vec<SizingWarning>) {
         let settings = &self.completed(machine);
         let bounds = bounds(self.kind);
         let mut checker = Checker { kind: self.kind, settings, bounds, warnings: Vec::new() };
@@ -172,18 +172,18 @@ impl MpmSettings {
                 checker.settings = self;
                 self.steady(machine, &mut checker)
             }
-            MpmKind::Prefork => Sizing::Fixed(checker.processes(buckets)),
-            _ => Sizing::Fixed(checker.threads(buckets)),
+            MpmKind::Prefork => SizingMode::Fixed(checker.processes(buckets)),
+            _ => SizingMode::Fixed(checker.threads(buckets)),
         };
         let sizing = match sizing {
-            Sizing::Fixed(sizes) if self.is_alone => Sizing::Fixed(sizes.alone()),
+            SizingMode::Fixed(sizes) if self.is_alone => SizingMode::Fixed(sizes.alone()),
             sizing => sizing,
         };
         (sizing, checker.warnings)
     }
 
     /// One process for each core, unless there are to be fewer.
-    fn steady(&self, machine: &Machine, checker: &mut Checker<'_>) -> Sizing {
+    fn steady(&self, machine: &Machine, checker: &mut Checker<'_>) -> SizingMode {
         let total = checker.total_if_given();
         let limit = self.server_limit.given().map(|_| size(checker.server_limit()));
         let most = if self.is_alone { 1 } else { limit.unwrap_or(EVENT_PROCESSES_MAX) };
@@ -195,7 +195,7 @@ impl MpmSettings {
         let divides = |count: &usize| total.is_multiple_of(*count) && total / count <= slots_max;
         let even = (1..=most).rev().find(divides).filter(|_| is_given);
         let processes = even.unwrap_or(most);
-        Sizing::Steady { processes, total: total.max(processes) }
+        SizingMode::Steady { processes, total: total.max(processes) }
     }
 }
 
@@ -220,7 +220,7 @@ impl Checker<'_> {
     fn warn(&mut self, check: Check, text: String, text_again: String) {
         let row = IDS.iter().find(|row| row.0 as u8 == check as u8);
         let id = row.map_or(0, |row| row.1[self.kind as usize]);
-        self.warnings.push(Warning { id, text, id_again: id + 1, text_again });
+        self.warnings.push(SizingWarning { id, text, id_again: id + 1, text_again });
     }
 
     /// A number, but at least 1.

@@ -3,7 +3,7 @@
 
 use super::RequestContext;
 use crate::accounting::TimeSpent;
-use crate::names::End;
+use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
 use crate::response::Field;
 use message::{BodyLength, Target};
@@ -55,7 +55,7 @@ impl RequestContext<'_> {
     /// address (ap_get_useragent_host with REMOTE_NAME).
     pub(crate) fn client_name(&self) -> String {
         let client = self.client();
-        let name = self.client.received.names.get(End::Client(client));
+        let name = self.client.received.names.get(NamedEnd::Client(client));
         name.map_or_else(|| client.to_string(), |name| name.to_string())
     }
 

@@ -7,7 +7,7 @@ use crate::representation::{http_date, parse_http_date};
 use crate::request_context::RequestContext;
 use crate::response::{Field, Response};
 use fastcgi::ScriptHead;
-use message::condition::{Outcome, Validators, evaluate};
+use message::condition::{ConditionOutcome, Validators, evaluate};
 use message::{Method, Status};
 use std::borrow::Cow;
 
@@ -28,9 +28,9 @@ pub fn begin(
     }
     let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };
     match evaluate(&file_response::conditions(request), &validators, true) {
-        Outcome::Proceed => Ok(response),
-        Outcome::NotModified => Ok(Response { status: Status::NOT_MODIFIED, ..response }),
-        Outcome::PreconditionFailed => {
+        ConditionOutcome::Proceed => Ok(response),
+        ConditionOutcome::NotModified => Ok(Response { status: Status::NOT_MODIFIED, ..response }),
+        ConditionOutcome::PreconditionFailed => {
             Err(Failure::new(Status::PRECONDITION_FAILED, module, "").into())
         }
     }
@@ -59,7 +59,7 @@ pub fn describe(request: &mut RequestContext<'_>, head: ScriptHead) -> (Response
 
 /// Fields for this response and all that come in its place. Where there are such fields already,
 /// of a script that has sent the request here, those of one name become one.
-pub fn keep(request: &mut RequestContext<'_>, lasting: Vec<fastcgi::Field>) {
+pub fn keep(request: &mut RequestContext<'_>, lasting: Vec<fastcgi::ScriptField>) {
     let before = request.output.always.len();
     for (name, value) in fields(lasting) {
         let is_cookie = name.eq_ignore_ascii_case("Set-Cookie");
@@ -72,8 +72,9 @@ pub fn keep(request: &mut RequestContext<'_>, lasting: Vec<fastcgi::Field>) {
 }
 
 /// The parser has made sure that names are tokens.
-pub fn fields(fields: Vec<fastcgi::Field>) -> impl Iterator<Item = Field> {
-    let field =
-        |(name, value): fastcgi::Field| Some((Cow::Owned(String::from_utf8(name).ok()?), value));
+pub fn fields(fields: Vec<fastcgi::ScriptField>) -> impl Iterator<Item = Field> {
+    let field = |(name, value): fastcgi::ScriptField| {
+        Some((Cow::Owned(String::from_utf8(name).ok()?), value))
+    };
     fields.into_iter().filter_map(field)
 }

@@ -1,6 +1,6 @@
 //! The body of a request on its way to a program.
 
-use super::gather::{Gathered, gather};
+use super::gather::{GatheredBody, gather};
 use super::spool::Spool;
 use crate::input_filter::InputFilter;
 use crate::request_body::RequestBody;
@@ -13,13 +13,13 @@ use std::rc::Rc;
 use std::task::Poll;
 
 /// Where it comes from.
-pub enum Body {
+pub enum ScriptBody {
     /// There is none.
     None,
     /// From the client, as it sends it.
     Streamed(Rc<RequestBody>),
     /// It is here already, or will be soon, and is as long as the client has said.
-    Gathered(Gathered),
+    Gathered(GatheredBody),
     /// It is here already, and only that tells how long it is.
     Spooled(Spool),
 }
@@ -32,7 +32,7 @@ pub enum BodyFault {
     Lost(io::Error),
 }
 
-impl Body {
+impl ScriptBody {
     /// The body of a request. A program has to be told how long it is, so one that does not say is
     /// kept until its end is known.
     ///
@@ -96,7 +96,7 @@ impl Body {
         match self {
             Self::None => Poll::Ready(Ok(None)),
             Self::Streamed(incoming) => incoming.poll_read().map_err(BodyFault::Refused),
-            Self::Gathered(Gathered { spool, rest }) => match (spool.next(), rest) {
+            Self::Gathered(GatheredBody { spool, rest }) => match (spool.next(), rest) {
                 (Ok(None), Some(rest)) => rest.poll_read().map_err(BodyFault::Refused),
                 (next, _) => Poll::Ready(next.map_err(BodyFault::Lost)),
             },

@@ -5,7 +5,7 @@
 use crate::error_document;
 use crate::expression;
 use crate::identity;
-use crate::names::End;
+use crate::names::NamedEnd;
 use crate::phase;
 use crate::request_context::RequestContext;
 use crate::table::Table;
@@ -28,7 +28,7 @@ const NO_ADMIN: &str = "[no address given]";
 
 /// How a place wants some variables (`CGIPassAuth`, `CGIVar`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct EnvironmentRules {
     /// Whether scripts see what a client has authenticated itself with.
     pub(crate) passes: PassAuth,
     /// Whether `REQUEST_URI` is the path after internal redirects.
@@ -36,7 +36,7 @@ pub struct Rules {
 }
 
 /// All variables for the script that answers `request`.
-pub fn environment(request: &RequestContext<'_>, rules: Rules) -> Table {
+pub fn environment(request: &RequestContext<'_>, rules: EnvironmentRules) -> Table {
     let mut env = request.tables.env.clone();
     env.reserve(VARIABLES);
     request_fields(request, rules, &mut env);
@@ -64,7 +64,7 @@ pub(super) fn of_script(request: &RequestContext<'_>) -> Table {
 }
 
 /// `HTTP_*`. Fields of one name are one.
-fn request_fields(request: &RequestContext<'_>, rules: Rules, env: &mut Table) {
+fn request_fields(request: &RequestContext<'_>, rules: EnvironmentRules, env: &mut Table) {
     let view = request.received().view();
     let (mut fields, mut buffer) = (Table::default(), Vec::new());
     for (name, value) in view.fields() {
@@ -135,7 +135,7 @@ fn server(request: &RequestContext<'_>, env: &mut Table) {
 /// Those that depend on who asks.
 pub(super) fn of_client(request: &RequestContext<'_>, env: &mut impl Told) {
     let client = request.client();
-    if let Some(name) = request.received().names.get(End::Client(client)) {
+    if let Some(name) = request.received().names.get(NamedEnd::Client(client)) {
         env.tell("REMOTE_HOST", name.as_bytes());
     }
     env.tell("REMOTE_ADDR", client.to_string().as_bytes());
@@ -152,7 +152,11 @@ pub(super) fn of_client(request: &RequestContext<'_>, env: &mut impl Told) {
 }
 
 /// Those that depend on what is asked.
-pub(super) fn of_request(request: &RequestContext<'_>, rules: Rules, env: &mut impl Told) {
+pub(super) fn of_request(
+    request: &RequestContext<'_>,
+    rules: EnvironmentRules,
+    env: &mut impl Told,
+) {
     let view = request.received().view();
     env.tell("GATEWAY_INTERFACE", b"CGI/1.1");
     env.tell("SERVER_PROTOCOL", view.protocol());

@@ -10,7 +10,7 @@ use crate::request_context::RequestContext;
 use logging::level::Level;
 use message::{Refusal, Status};
 use runtime::clock;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use std::rc::Rc;
 
 /// When the rest of a large body is expected within this time, it may as well be passed on as it
@@ -24,7 +24,7 @@ const REST_WITHOUT_ROOM_MS: u64 = 2000;
 
 /// A body, or enough of it.
 #[derive(Clone)]
-pub struct Gathered {
+pub struct GatheredBody {
     /// What has come.
     pub(crate) spool: Spool,
     /// What is still to come, and soon.
@@ -41,10 +41,11 @@ pub(crate) async fn gather(
     incoming: &Rc<RequestBody>,
     (length, enough): (Option<u64>, u64),
     unpacker: Option<Box<dyn InputFilter>>,
-) -> Result<Gathered, Refusal> {
+) -> Result<GatheredBody, Refusal> {
     incoming.set_gathered(true);
     let began_ms = clock::monotonic_ms();
-    let gathered = fill(request, incoming, Progress { length, enough, began_ms }, unpacker).await;
+    let gathered =
+        fill(request, incoming, GatherProgress { length, enough, began_ms }, unpacker).await;
     incoming.set_gathered(false);
     if let Some(held) = incoming.held() {
         held.regain(request.context, request.host.index, request.received()).await;
@@ -55,13 +56,13 @@ pub(crate) async fn gather(
 async fn fill(
     request: &RequestContext<'_>,
     incoming: &Rc<RequestBody>,
-    progress: Progress,
+    progress: GatherProgress,
     mut unpacker: Option<Box<dyn InputFilter>>,
-) -> Result<Gathered, Refusal> {
+) -> Result<GatheredBody, Refusal> {
     let spent = request.spent();
     let mut growing = Growing::new(request.context, spent);
     loop {
-        let waiting = spent.wait(Cause::ClientRead);
+        let waiting = spent.wait(WaitCause::ClientRead);
         let piece = incoming.read().await;
         drop(waiting);
         let Some(piece) = piece? else { break };
@@ -71,12 +72,12 @@ async fn fill(
         };
         if progress.may_begin(growing.length(), clock::monotonic_ms(), added.is_err()) {
             incoming.hand_on(if added.is_err() { REST_WITHOUT_ROOM_MS } else { REST_MS });
-            return Ok(Gathered { spool: growing.finish(), rest: Some(incoming.clone()) });
+            return Ok(GatheredBody { spool: growing.finish(), rest: Some(incoming.clone()) });
         }
         added.map_err(|no_room| refuse(request, &growing, &no_room))?;
     }
     unpacker.map_or(Ok(()), |mut unpacker| unpacker.finish())?;
-    Ok(Gathered { spool: growing.finish(), rest: None })
+    Ok(GatheredBody { spool: growing.finish(), rest: None })
 }
 
 /// A piece is unpacked part by part, so that no more than a few of them are there at once.
@@ -114,13 +115,13 @@ fn refuse(request: &RequestContext<'_>, growing: &Growing<'_>, no_room: &NoRoom)
 
 /// How far a body has come.
 #[derive(Clone, Copy)]
-struct Progress {
+struct GatherProgress {
     length: Option<u64>,
     enough: u64,
     began_ms: u64,
 }
 
-impl Progress {
+impl GatherProgress {
     /// Whether its request may be answered while the rest is on its way: enough of it is there, or
     /// there `is_no_room` for more, and at the rate so far the rest comes soon.
     fn may_begin(&self, received: u64, now_ms: u64, is_no_room: bool) -> bool {
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_large_body_is_passed_on_once_enough_of_it_is_there_and_the_rest_comes_soon() {
-        let progress = Progress { length: Some(1000), enough: 100, began_ms: 5000 };
+        let progress = GatherProgress { length: Some(1000), enough: 100, began_ms: 5000 };
         for (received, elapsed_ms, is_no_room, expected) in [
             (100, 0, false, true),
             (100, 1111, false, true),
@@ -154,7 +155,7 @@ mod tests {
             let may_begin = progress.may_begin(received, 5000 + elapsed_ms, is_no_room);
             assert_eq!(may_begin, expected, "{received} after {elapsed_ms} ms");
         }
-        let unknown = Progress { length: None, ..progress };
+        let unknown = GatherProgress { length: None, ..progress };
         assert!(!unknown.may_begin(500, 5000, true), "a program has to be told the length");
     }
 }

@@ -32,7 +32,7 @@ const FOLDERS: [&str; 2] = ["/var/tmp", "/tmp"];
 
 /// What the configuration says.
 #[derive(Clone, Debug, Default)]
-pub struct Limits {
+pub struct RoomLimits {
     /// `RequestSpoolDir`
     pub folder: Option<PathBuf>,
     /// `RequestSpoolMaxSize`; `None` is `auto`.
@@ -41,7 +41,7 @@ pub struct Limits {
 
 /// What the bodies of one process take up.
 #[derive(Default)]
-pub(crate) struct Usage {
+pub(crate) struct RoomUsage {
     memory_bytes: AtomicU64,
     folder: OnceLock<Folder>,
 }
@@ -55,7 +55,7 @@ struct Folder {
 }
 
 impl Folder {
-    fn new(limits: &Limits) -> Self {
+    fn new(limits: &RoomLimits) -> Self {
         let own = std::env::var_os("TMPDIR").map(PathBuf::from);
         let usual = || own.into_iter().chain(FOLDERS.iter().map(PathBuf::from));
         let path = limits.folder.clone().or_else(|| usual().find(|path| path.is_dir()));
@@ -96,7 +96,7 @@ pub(crate) enum NoRoom {
 }
 
 /// The part of one body, which is given back with it.
-pub(crate) struct Claim {
+pub(crate) struct RoomClaim {
     server: Arc<Server>,
     board: Arc<Scoreboard>,
     process: usize,
@@ -105,7 +105,7 @@ pub(crate) struct Claim {
     descriptor: Option<HeldDescriptors>,
 }
 
-impl Claim {
+impl RoomClaim {
     /// Of nothing yet.
     pub(crate) fn new(context: &Context) -> Self {
         let (board, process) = context.place_on_board();
@@ -164,7 +164,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for RoomClaim {
     fn drop(&mut self) {
         self.server.spools.memory_bytes.fetch_sub(self.memory_bytes, Relaxed);
         self.change_file_bytes(-i64::try_from(self.file_bytes).unwrap_or(i64::MAX));

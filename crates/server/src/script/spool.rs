@@ -1,10 +1,10 @@
 //! A request body that is kept: in memory while it is small, else in a file without a name.
 
-use super::room::{Claim, NoRoom};
+use super::room::{NoRoom, RoomClaim};
 use crate::accounting;
 use crate::context::Context;
 use runtime::file;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -32,13 +32,13 @@ pub(crate) struct Growing<'a> {
     /// Its beginning.
     file: Option<File>,
     file_bytes: u64,
-    claim: Claim,
+    claim: RoomClaim,
 }
 
 impl<'a> Growing<'a> {
     /// Of nothing yet.
     pub(crate) fn new(context: &'a Context, spent: &'a accounting::TimeSpent) -> Self {
-        let claim = Claim::new(context);
+        let claim = RoomClaim::new(context);
         let (memory, has_buffer) = (Vec::new(), false);
         Self { context, spent, memory, has_buffer, file: None, file_bytes: 0, claim }
     }
@@ -79,7 +79,7 @@ impl<'a> Growing<'a> {
             let written = file.write_all_at(&memory, at);
             (file, memory, written)
         };
-        let done = accounting::blocking(self.spent, Cause::Disk, write).await;
+        let done = accounting::blocking(self.spent, WaitCause::Disk, write).await;
         let (file, mut memory, written) = done.map_err(NoRoom::Failed)?;
         self.file = Some(file);
         if written.is_ok() {
@@ -98,23 +98,23 @@ impl<'a> Growing<'a> {
     /// It grows no more.
     pub(crate) fn finish(self) -> Spool {
         let Self { memory, file, file_bytes, claim: _claim, .. } = self;
-        Spool { kept: Rc::new(Kept { memory, file, file_bytes, _claim }), at: 0 }
+        Spool { kept: Rc::new(SpooledBody { memory, file, file_bytes, _claim }), at: 0 }
     }
 }
 
 /// What has come of a body, and how far it was read.
 #[derive(Clone)]
 pub struct Spool {
-    kept: Rc<Kept>,
+    kept: Rc<SpooledBody>,
     at: u64,
 }
 
-struct Kept {
+struct SpooledBody {
     /// What is behind the file.
     memory: Vec<u8>,
     file: Option<File>,
     file_bytes: u64,
-    _claim: Claim,
+    _claim: RoomClaim,
 }
 
 impl Spool {
@@ -129,7 +129,7 @@ impl Spool {
     /// # Errors
     /// When the file cannot be read.
     pub(crate) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let Kept { memory, file, file_bytes, .. } = &*self.kept;
+        let SpooledBody { memory, file, file_bytes, .. } = &*self.kept;
         if let Some(file) = file
             && self.at < *file_bytes
         {

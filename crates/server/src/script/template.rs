@@ -4,10 +4,10 @@
 //!
 //! [`environment`]: super::environment
 
-use super::environment::{self, Rules, Told};
+use super::environment::{self, EnvironmentRules, Told};
 use crate::request_context::RequestContext;
 use crate::table::Table;
-use fastcgi::{Opening, Params};
+use fastcgi::{Params, RequestOpening};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const FIELDS_MAX: usize = 40;
 const ROOM_BYTES: usize = 256;
 
 /// The parts that are known before the request, in their order.
-pub struct Template {
+pub struct EnvironmentTemplate {
     /// The host that was asked for, with its port, and our end of the connection.
     host: Option<Vec<u8>>,
     port: Option<u16>,
@@ -30,7 +30,7 @@ pub struct Template {
     script: Vec<u8>,
 }
 
-impl Template {
+impl EnvironmentTemplate {
     /// Of a request for which `all` are its variables.
     pub fn of(request: &RequestContext<'_>, all: &Table) -> Option<Self> {
         // A field that another request has would take its place.
@@ -65,9 +65,9 @@ impl Template {
     pub fn request(
         &self,
         request: &RequestContext<'_>,
-        rules: Rules,
+        rules: EnvironmentRules,
         has_body: bool,
-    ) -> Option<(Arc<Opening>, Table)> {
+    ) -> Option<(Arc<RequestOpening>, Table)> {
         let known = self.own_bytes + self.server.len() + self.script.len();
         let room = known + request.received().head_bytes() + ROOM_BYTES;
         let mut params = Params::from_template(&self.own, Vec::with_capacity(room));
@@ -100,7 +100,11 @@ fn encoded(table: &Table) -> Vec<u8> {
 }
 
 /// `HTTP_*`, if no two fields have one name.
-fn fields(request: &RequestContext<'_>, rules: Rules, params: &mut Params) -> Option<()> {
+fn fields(
+    request: &RequestContext<'_>,
+    rules: EnvironmentRules,
+    params: &mut Params,
+) -> Option<()> {
     let view = request.received().view();
     let mut buffer = Vec::with_capacity(32);
     for (nth, (name, value)) in view.fields().enumerate() {

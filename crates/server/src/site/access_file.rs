@@ -13,7 +13,7 @@ pub(crate) struct AccessFile {
     root: Option<Arc<Root>>,
     path: Vec<u8>,
     /// `None` if there was nothing.
-    status: Option<file::Status>,
+    status: Option<file::FileAttributes>,
 }
 
 impl AccessFile {
@@ -23,7 +23,7 @@ impl AccessFile {
         root: Option<Arc<Root>>,
         path: &[u8],
         now_s: i64,
-    ) -> (Result<file::Status, Errno>, Option<Self>) {
+    ) -> (Result<file::FileAttributes, Errno>, Option<Self>) {
         let found = status(root.as_deref(), path, now_s);
         let known = match found {
             Ok(status) => Some(Some(status)),
@@ -45,7 +45,7 @@ impl AccessFile {
 
 /// Beneath a root through its descriptor, so that what the server may reach and its children may
 /// not is the same for files and for what guards them.
-fn status(root: Option<&Root>, path: &[u8], now_s: i64) -> Result<file::Status, Errno> {
+fn status(root: Option<&Root>, path: &[u8], now_s: i64) -> Result<file::FileAttributes, Errno> {
     match root {
         Some(root) => file::status_at(root.descriptor(now_s)?.as_fd(), path),
         None => file::status_at(file::CURRENT_FOLDER, path),

@@ -5,7 +5,7 @@ use crate::expression::Mode;
 use crate::mpm_settings::help;
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
-use crate::site::section::{Condition, Matcher, Section, SectionKind};
+use crate::site::section::{IfCondition, Matcher, Section, SectionKind};
 use crate::site::settings::{ServerSettings, Settings};
 use crate::site::{startup, wildcard};
 use config::{Build, Call, Diagnostic, Directive, Error, Node, Position, Scope};
@@ -130,7 +130,7 @@ pub struct ServerDraft {
     pub loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.
     pub missing: Vec<&'static str>,
-    /// `Mutex`, for `-S` only: see [`modules::Facts`].
+    /// `Mutex`, for `-S` only: see [`modules::DumpFacts`].
     pub mutexes: Vec<(String, [String; 3])>,
     /// Whether each `DocumentRoot` has to be there.
     pub checks_document_root: bool,
@@ -143,7 +143,7 @@ pub struct ServerDraft {
     /// What modules keep for the whole server.
     pub modules: ServerSettings,
     /// `RegexDefaultOptions`, as of the line that is read.
-    pub regex: pattern::Flags,
+    pub regex: pattern::PatternFlags,
     /// `RemoteIPProxyProtocol`
     pub proxy_protocol: crate::proxy_protocol::ProxyProtocol,
     /// `SeeRequestTail`
@@ -151,7 +151,7 @@ pub struct ServerDraft {
     /// `ResponseSharing`
     pub shares_responses: Option<bool>,
     /// Request bodies that are kept.
-    pub spool: crate::script::room::Limits,
+    pub spool: crate::script::room::RoomLimits,
 }
 
 impl Default for Builder {
@@ -232,7 +232,8 @@ impl Build for Builder {
 impl Builder {
     /// A builder for the `.htaccess` file of `folder`, an absolute path without a final slash.
     pub fn for_htaccess(folder: &str, overrides: Overrides) -> Self {
-        let kind = SectionKind::Directory(Matcher::Wildcard(wildcard::Pattern::literal(folder)));
+        let kind =
+            SectionKind::Directory(Matcher::Wildcard(wildcard::WildcardPattern::literal(folder)));
         let open = vec![Section::new(kind)];
         Self { open, overrides: Some(overrides), ..Self::default() }
     }
@@ -409,7 +410,7 @@ impl Builder {
     }
 
     /// The last `<If>` or `<ElseIf>` of the settings that are open, for an `<Else>` to follow.
-    pub fn last_condition(&mut self) -> Option<&Condition> {
+    pub fn last_condition(&mut self) -> Option<&IfCondition> {
         match &self.settings().core.ifs.last()?.kind {
             SectionKind::If(condition) => Some(condition),
             _ => None,
@@ -418,7 +419,7 @@ impl Builder {
 
     /// The settings of a provider's alias begin: those of a section that covers nothing.
     pub fn enter_alias(&mut self) {
-        let nowhere = wildcard::Pattern::literal("/");
+        let nowhere = wildcard::WildcardPattern::literal("/");
         self.open.push(Section::new(SectionKind::Directory(Matcher::Wildcard(nowhere))));
         self.in_alias = true;
     }
@@ -485,14 +486,14 @@ impl Builder {
 
 /// Where something was configured, for messages and dumps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ConfigPlace {
     /// The file.
     pub(crate) file: Arc<str>,
     /// Its line.
     pub(crate) line: u32,
 }
 
-impl From<&Position> for Place {
+impl From<&Position> for ConfigPlace {
     fn from(position: &Position) -> Self {
         Self { file: position.file.clone(), line: position.line }
     }

@@ -1,11 +1,11 @@
 //! The per-directory settings of core, and how inner ones lie over outer ones.
 
-use crate::expression::Text;
+use crate::expression::ExpressionText;
 use crate::failure::Failure;
 use crate::names::HostnameLookups;
 use crate::request_context::RequestContext;
 use crate::resolve::LinkPolicy;
-use crate::script::environment::Rules;
+use crate::script::environment::EnvironmentRules;
 use crate::site::builder::Overrides;
 use crate::site::host::UseCanonicalName;
 use crate::site::section::Section;
@@ -15,7 +15,7 @@ use fastcgi::environment::PassAuth;
 use logging::level::Levels;
 use message::Status;
 use message::range::RangeLimits;
-use runtime::programs::Limits;
+use runtime::programs::ResourceLimits;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -92,9 +92,9 @@ pub enum ErrorDocument {
     /// httpd's own page.
     Default,
     /// A text, sent as it is.
-    Text(Arc<Text>),
+    Text(Arc<ExpressionText>),
     /// A path of this server, or another URL.
-    Url(Arc<Text>),
+    Url(Arc<ExpressionText>),
 }
 
 /// `AcceptPathInfo`
@@ -131,7 +131,7 @@ pub struct Settings {
     /// `AllowOverrideList`
     pub override_list: Option<Vec<String>>,
     /// `SetHandler`; the expression of one with a `%`.
-    pub handler: Option<Handler>,
+    pub handler: Option<HandlerSetting>,
     /// `FileETag`
     pub file_etag: Vec<FileEtagChange>,
     /// `EnableSendfile`
@@ -163,7 +163,7 @@ pub struct Settings {
     /// `QualifyRedirectURL`
     pub qualify_redirect_url: Option<bool>,
     /// `RLimitCPU`, `RLimitMEM`, `RLimitNPROC`
-    pub limits: Limits,
+    pub limits: ResourceLimits,
     /// `CGIPassAuth`
     pub passes_authorization: Option<bool>,
     /// `CGIVar REQUEST_URI`
@@ -178,11 +178,11 @@ pub struct Settings {
 
 /// What `SetHandler` names.
 #[derive(Clone, Debug)]
-pub enum Handler {
+pub enum HandlerSetting {
     /// A name.
     Name(String),
     /// An expression that comes to one.
-    Computed(Arc<Text>),
+    Computed(Arc<ExpressionText>),
 }
 
 /// The name of a handler in lower case, but for one that names a socket (core_override_type).
@@ -278,7 +278,7 @@ impl Settings {
                 .use_canonical_physical_port
                 .or(outer.use_canonical_physical_port),
             content_digest: self.content_digest.or(outer.content_digest),
-            limits: Limits {
+            limits: ResourceLimits {
                 cpu: self.limits.cpu.or(outer.limits.cpu),
                 memory: self.limits.memory.or(outer.limits.memory),
                 processes: self.limits.processes.or(outer.limits.processes),
@@ -315,8 +315,8 @@ impl Settings {
     ) -> Result<Option<Option<Cow<'s, str>>>, Failure> {
         let name = match &self.handler {
             None => return Ok(None),
-            Some(Handler::Name(name)) => Cow::Borrowed(name.as_str()),
-            Some(Handler::Computed(text)) => {
+            Some(HandlerSetting::Name(name)) => Cow::Borrowed(name.as_str()),
+            Some(HandlerSetting::Computed(text)) => {
                 let value = text.value(request, None).map_err(|text| {
                     let text = format!("Can't evaluate handler expression: {text}");
                     Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(3154).at_error()
@@ -330,7 +330,7 @@ impl Settings {
     /// What `SetHandler` says, if that is a name, and not that of a backend.
     pub(crate) fn handler_said(&self) -> Option<&str> {
         match &self.handler {
-            Some(Handler::Name(name)) if !name.starts_with("proxy:") => Some(name),
+            Some(HandlerSetting::Name(name)) if !name.starts_with("proxy:") => Some(name),
             _ => None,
         }
     }
@@ -367,7 +367,7 @@ impl Settings {
     }
 
     /// What a program may use.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> ResourceLimits {
         self.limits
     }
 
@@ -456,8 +456,8 @@ impl Settings {
 
     /// `QualifyRedirectURL`
     /// How scripts see some variables.
-    pub fn variables(&self) -> Rules {
-        Rules {
+    pub fn variables(&self) -> EnvironmentRules {
+        EnvironmentRules {
             passes: match self.passes_authorization {
                 Some(true) => PassAuth::On,
                 _ => PassAuth::Off,

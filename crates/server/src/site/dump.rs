@@ -11,12 +11,12 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VirtualHosts {
     /// The addresses.
-    pub by_address: Vec<Address>,
+    pub by_address: Vec<AddressHosts>,
 }
 
 /// An address and port with its hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct AddressHosts {
     /// `127.0.0.1:80`, `[::1]:80`, `*:80` or `*:*`.
     pub text: String,
     /// Whether the name that a client asks for chooses among the hosts.
@@ -59,7 +59,7 @@ impl VirtualHosts {
         }
         // Stable: the order within a bucket of httpd's hash table is kept.
         chains.sort_by_key(|chain| chain.0.ip.map_or(usize::MAX, bucket));
-        let address = |(address, hosts): (HostAddress, Vec<&HostDraft>)| Address {
+        let address = |(address, hosts): (HostAddress, Vec<&HostDraft>)| AddressHosts {
             text: text_of(address),
             is_name_based: hosts.len() > 1,
             hosts: hosts.iter().map(|host| HostLine::of(host, address, main)).collect(),
@@ -77,7 +77,7 @@ impl VirtualHosts {
     }
 }
 
-impl Address {
+impl AddressHosts {
     // Writing to a String cannot fail.
     fn render(&self, out: &mut String) {
         let Some(first) = self.hosts.first() else { return };
@@ -216,13 +216,17 @@ mod tests {
         let any = HostLine { port: 0, ..host("b.example", 21) };
         let hosts = VirtualHosts {
             by_address: vec![
-                Address {
+                AddressHosts {
                     text: "127.0.0.1:8098".into(),
                     is_name_based: false,
                     hosts: vec![host("c.example", 24)],
                 },
-                Address { text: "*:8099".into(), is_name_based: true, hosts: vec![first, any] },
-                Address { text: "*:1".into(), is_name_based: true, hosts: Vec::new() },
+                AddressHosts {
+                    text: "*:8099".into(),
+                    is_name_based: true,
+                    hosts: vec![first, any],
+                },
+                AddressHosts { text: "*:1".into(), is_name_based: true, hosts: Vec::new() },
             ],
         };
         assert_eq!(

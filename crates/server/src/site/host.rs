@@ -2,7 +2,7 @@
 
 use crate::content_coding::Coding;
 use crate::resolve::Root;
-use crate::site::builder::Place;
+use crate::site::builder::ConfigPlace;
 use crate::site::locate::Sections;
 use crate::site::logs::{AccessLog, LogDraft};
 use crate::site::section::Section;
@@ -23,7 +23,7 @@ pub struct HostDraft {
     /// Arguments of `<VirtualHost>`; empty for the main server.
     pub addresses: Vec<HostAddress>,
     /// Where it was configured.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// `DocumentRoot`
     pub document_root: Option<PathBuf>,
     /// `ServerName`
@@ -238,11 +238,11 @@ impl Host {
 pub(crate) enum HostChoice {
     /// There are no virtual hosts.
     Main,
-    ByAddress(Vec<Chain>),
+    ByAddress(Vec<HostChain>),
 }
 
 /// Hosts that share an address: the first is their default.
-pub(crate) struct Chain {
+pub(crate) struct HostChain {
     pub(crate) address: HostAddress,
     pub(crate) hosts: Vec<usize>,
     /// Names without wildcards, in lower case, with the first host in `hosts` that has each.
@@ -257,12 +257,12 @@ impl HostChoice {
         if hosts.len() < 2 {
             return Self::Main;
         }
-        let mut chains: Vec<Chain> = Vec::new();
+        let mut chains: Vec<HostChain> = Vec::new();
         let mut at: HashMap<HostAddress, usize> = HashMap::new();
         for host in hosts[1..].iter() {
             for address in &host.addresses {
                 let nth = *at.entry(*address).or_insert_with(|| {
-                    chains.push(Chain::new(*address));
+                    chains.push(HostChain::new(*address));
                     chains.len() - 1
                 });
                 // The same address may stand in one line twice.
@@ -286,7 +286,7 @@ impl HostChoice {
     }
 
     /// The hosts of an address; `None` if it is the main server's alone.
-    pub(crate) fn chain(&self, local: SocketAddr) -> Option<&Chain> {
+    pub(crate) fn chain(&self, local: SocketAddr) -> Option<&HostChain> {
         match self {
             Self::Main => None,
             Self::ByAddress(chains) => chains.iter().find(|chain| chain.address.covers(local)),
@@ -294,7 +294,7 @@ impl HostChoice {
     }
 }
 
-impl Chain {
+impl HostChain {
     fn new(address: HostAddress) -> Self {
         Self { address, hosts: Vec::new(), by_name: Default::default(), wild: Vec::new() }
     }

@@ -11,11 +11,11 @@ use crate::site::language::Language;
 use crate::site::locate::TEXT_BYTES_MAX;
 use crate::site::section::Section;
 use crate::site::startup;
-use config::{Diagnostic, Node, Severity, Tree};
+use config::{ConfigTree, Diagnostic, Node, Severity};
 use logging::level::Level;
 use logging::message::Message;
 use message::Status;
-use runtime::file::{self, Errno, Kind};
+use runtime::file::{self, Errno, FileType};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
@@ -39,14 +39,14 @@ const INLINE_BYTES_MAX: usize = 16 << 10;
 /// Parsed files of one serving thread.
 #[derive(Default)]
 pub(crate) struct Htaccess {
-    known: RefCell<HashMap<Vec<u8>, Known>>,
+    known: RefCell<HashMap<Vec<u8>, ParsedFile>>,
     /// Length of all of them.
     text_bytes: Cell<usize>,
 }
 
 /// A file as it was when it was parsed.
-struct Known {
-    status: file::Status,
+struct ParsedFile {
+    status: file::FileAttributes,
     overrides: Overrides,
     /// The first error, if there was one, in httpd's words.
     section: Result<Arc<Section>, Arc<str>>,
@@ -70,7 +70,7 @@ impl From<Failure> for NotRead {
 pub(crate) struct Long {
     path: Vec<u8>,
     folder: Vec<u8>,
-    status: file::Status,
+    status: file::FileAttributes,
     overrides: Overrides,
     file: File,
     text: Vec<u8>,
@@ -78,7 +78,7 @@ pub(crate) struct Long {
 
 /// What came of a text.
 #[derive(Clone)]
-struct Parsed {
+struct ParsedText {
     section: Result<Arc<Section>, Arc<str>>,
     /// What httpd warns about, with its numbers. It does so for each request, here it is once for
     /// each thread and change of the file.
@@ -104,7 +104,7 @@ impl Htaccess {
             let path =
                 [folder.strip_suffix(b"/").unwrap_or(folder), b"/", name.as_bytes()].concat();
             let status = match self.status(request, &path) {
-                Ok(status) if status.kind == Kind::File => status,
+                Ok(status) if status.kind == FileType::File => status,
                 Ok(_) => return Err(unreadable(&path, folder, "it is not a regular file").into()),
                 Err(Errno::NOENT | Errno::NOTDIR) => continue,
                 Err(errno) => return Err(unreadable(&path, folder, &errno.to_string()).into()),
@@ -115,7 +115,11 @@ impl Htaccess {
     }
 
     /// What is there, which is noted for what follows from it.
-    fn status(&self, request: &RequestContext<'_>, path: &[u8]) -> Result<file::Status, Errno> {
+    fn status(
+        &self,
+        request: &RequestContext<'_>,
+        path: &[u8],
+    ) -> Result<file::FileAttributes, Errno> {
         let (root, path) = match below_root(request, path) {
             Some(below) => (Some(request.mapping.place.root.clone()), below),
             None => (None, path),
@@ -130,11 +134,12 @@ impl Htaccess {
         request: &RequestContext<'_>,
         folder: &[u8],
         path: Vec<u8>,
-        status: file::Status,
+        status: file::FileAttributes,
         overrides: &Overrides,
     ) -> Result<Arc<Section>, NotRead> {
         let name = String::from_utf8_lossy(&path).into_owned();
-        let is_current = |known: &&Known| known.status == status && known.overrides == *overrides;
+        let is_current =
+            |known: &&ParsedFile| known.status == status && known.overrides == *overrides;
         if let Some(known) = self.known.borrow().get(&path).filter(is_current) {
             return known.section.clone().map_err(|text| refused(&name, &text).into());
         }
@@ -173,7 +178,7 @@ impl Htaccess {
         let parsed = (*parsed.await?).clone();
         let parsed = parsed.map_err(|error| unreadable(&path, &folder, &error))?;
         // Others may have waited for it as well, and one of them was first.
-        let is_it = |known: &Known| known.status == status && known.overrides == overrides;
+        let is_it = |known: &ParsedFile| known.status == status && known.overrides == overrides;
         if self.known.borrow().get(&path).is_some_and(is_it) {
             return Ok(());
         }
@@ -186,11 +191,11 @@ impl Htaccess {
         &self,
         request: &RequestContext<'_>,
         path: Vec<u8>,
-        status: file::Status,
+        status: file::FileAttributes,
         overrides: Overrides,
-        parsed: Parsed,
+        parsed: ParsedText,
     ) -> Result<Arc<Section>, Arc<str>> {
-        let Parsed { section, warnings } = parsed;
+        let ParsedText { section, warnings } = parsed;
         warnings.iter().for_each(|(id, text)| warn(request, id, text));
         let mut known = self.known.borrow_mut();
         let bytes_of = |section: &Result<Arc<Section>, Arc<str>>| {
@@ -204,7 +209,7 @@ impl Htaccess {
             text_bytes = own_bytes;
         }
         self.text_bytes.set(text_bytes);
-        known.insert(path, Known { status, overrides, section: section.clone() });
+        known.insert(path, ParsedFile { status, overrides, section: section.clone() });
         section
     }
 }
@@ -221,7 +226,7 @@ fn open(request: &RequestContext<'_>, path: &[u8]) -> Result<File, Errno> {
         Some(below) => {
             let root = request.mapping.place.root.descriptor(request.context.now_s())?;
             let links = file::Links::Follow;
-            let opened = file::open_beneath(root.as_fd(), below, links, file::Purpose::Read)?;
+            let opened = file::open_beneath(root.as_fd(), below, links, file::OpenPurpose::Read)?;
             Ok(File::from(opened))
         }
         None => File::open(Path::new(std::ffi::OsStr::from_bytes(path)))
@@ -243,15 +248,15 @@ fn parse(
     folder: &str,
     text: &[u8],
     overrides: Overrides,
-) -> Parsed {
-    let tree: Tree = config::parse(name, text, 1);
+) -> ParsedText {
+    let tree: ConfigTree = config::parse(name, text, 1);
     let expanded = language.expand(vec![tree], &overrides);
     let mut said = expanded.diagnostics;
     let nodes: Vec<Node> = expanded.nodes.into_iter().flatten().collect();
     let section = settings(language, folder, &nodes, overrides, &mut said);
     let before = said.iter().take_while(|said| said.severity != Severity::Error);
     let warnings = before.filter_map(|said| Some((said.id?, said.text.clone())));
-    Parsed { section, warnings: warnings.take(WARNINGS_MAX).collect() }
+    ParsedText { section, warnings: warnings.take(WARNINGS_MAX).collect() }
 }
 
 /// From lines to settings; what is `said` about them is added to what was said before.

@@ -6,14 +6,16 @@ use crate::module_list::Modules;
 use crate::site::builder::{Builder, Overrides, ServerDraft};
 use crate::site::settings::ServerSettings;
 use crate::site::world::System;
-use config::index::Found;
-use config::{Expanded, Guards, Index, ModuleName, Permits, Scope, Start, Tree};
+use config::index::FoundRow;
+use config::{
+    ConfigTree, DirectiveIndex, Expanded, Guards, ModuleName, Permits, Scope, StartFacts,
+};
 use std::sync::Arc;
 
 /// The language as a site speaks it.
 pub struct Language {
     /// Directives of the modules that are there.
-    pub(crate) index: Arc<Index<Builder>>,
+    pub(crate) index: Arc<DirectiveIndex<Builder>>,
     /// Modules as `<IfModule>` names them, all of them loaded.
     modules: Vec<ModuleName>,
     guards: Guards,
@@ -26,7 +28,7 @@ pub struct Language {
     mpm: &'static str,
     of_modules: ServerSettings,
     /// `RegexDefaultOptions`, as the last line left it.
-    regex: pattern::Flags,
+    regex: pattern::PatternFlags,
 }
 
 /// How much a `.htaccess` file may grow to.
@@ -35,7 +37,7 @@ const EXPANDED_BYTES_MAX: usize = 16 << 20;
 impl Language {
     /// The language at the end of a configuration.
     pub(crate) fn new(
-        index: Arc<Index<Builder>>,
+        index: Arc<DirectiveIndex<Builder>>,
         server: &ServerDraft,
         all: &Modules,
         server_root: String,
@@ -76,12 +78,12 @@ impl Language {
     }
 
     /// Expand the text of a `.htaccess` file that may say what `overrides` permit.
-    pub(crate) fn expand(&self, trees: Vec<Tree>, overrides: &Overrides) -> Expanded {
-        let start = Start {
+    pub(crate) fn expand(&self, trees: Vec<ConfigTree>, overrides: &Overrides) -> Expanded {
+        let start = StartFacts {
             defines: self.defines.clone(),
             modules: &self.modules,
             is_modular: false,
-            has_directive: &|name, _| matches!(self.index.find(name), Found::Row(_)),
+            has_directive: &|name, _| matches!(self.index.find(name), FoundRow::Row(_)),
             guards: self.guards,
             server_root: self.server_root.clone(),
             version: identity::VERSION,

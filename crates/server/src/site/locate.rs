@@ -3,7 +3,7 @@
 //! combination.
 
 use crate::resolve::LinkPolicy;
-use crate::site::section::{Match, Matcher, Section};
+use crate::site::section::{Matcher, Section, SectionMatch};
 use crate::site::settings::Settings;
 use pattern::LimitExceeded;
 use std::cell::{Cell, RefCell};
@@ -102,12 +102,12 @@ pub(crate) struct Matching {
 
 impl Matching {
     /// Note what came of comparing `subject` with `section`.
-    pub(crate) fn add(&mut self, section: &Arc<Section>, matched: Match, subject: &[u8]) {
-        if matches!(matched, Match::No) {
+    pub(crate) fn add(&mut self, section: &Arc<Section>, matched: SectionMatch, subject: &[u8]) {
+        if matches!(matched, SectionMatch::No) {
             return;
         }
         self.sections.push(section.clone());
-        let (Match::Captured(captures), Some(regex)) =
+        let (SectionMatch::Captured(captures), Some(regex)) =
             (matched, section.matcher().and_then(Matcher::regex))
         else {
             return;
@@ -210,7 +210,7 @@ impl Sections {
             let matched = match section.matcher() {
                 Some(Matcher::Wildcard(prefix)) => url.starts_with(prefix.text().as_bytes()).into(),
                 Some(regex) => regex.matches_name(url)?,
-                None => Match::No,
+                None => SectionMatch::No,
             };
             matching.add(section, matched, url);
         }
@@ -289,14 +289,14 @@ fn slashes(path: &[u8]) -> usize {
 mod tests {
     use super::*;
     use crate::site::section::SectionKind;
-    use crate::site::wildcard::Pattern;
+    use crate::site::wildcard::WildcardPattern;
 
     #[test]
     fn large_files_that_change_all_the_time_do_not_fill_the_memory() {
         let (merged, base) = (Merged::default(), Arc::new(Settings::default()));
         let none = std::iter::empty;
         let of = Sections::new(base.clone(), 0, none(), none(), none());
-        let kind = || SectionKind::Directory(Matcher::Wildcard(Pattern::literal("/srv")));
+        let kind = || SectionKind::Directory(Matcher::Wildcard(WildcardPattern::literal("/srv")));
         for (text_bytes, most) in [(100, COMBINATIONS_MAX), (TEXT_BYTES_MAX / 4, 4)] {
             for _ in 0..2 * COMBINATIONS_MAX {
                 let section = Arc::new(Section { text_bytes, ..Section::new(kind()) });

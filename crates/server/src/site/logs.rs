@@ -8,7 +8,7 @@ use logging::error_format::ErrorFormats;
 use logging::errors::ErrorLog;
 use logging::level::Levels;
 use logging::sink::Sink;
-use logging::target::Target;
+use logging::target::LogTarget;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,14 +22,14 @@ pub struct LogDraft {
     /// host has in the end.
     pub format: Option<String>,
     /// Which requests it is for; `None` is all.
-    pub condition: Option<Condition>,
+    pub condition: Option<LogCondition>,
     /// `GlobalLog`: hosts with logs of their own write it as well.
     pub is_global: bool,
 }
 
 /// Which requests a log is for.
 #[derive(Clone, Debug)]
-pub enum Condition {
+pub enum LogCondition {
     /// Those that have this variable, or with `negated` those that have not.
     Env {
         /// The variable.
@@ -46,7 +46,7 @@ pub(crate) struct AccessLog {
     pub(crate) sink: Arc<Sink>,
     pub(crate) format: Arc<Format>,
     /// `None` is all requests.
-    pub condition: Option<Condition>,
+    pub condition: Option<LogCondition>,
 }
 
 /// Files that are open before the limit of descriptors is raised; httpd's parent never raises it,
@@ -58,7 +58,7 @@ pub(super) struct Logs {
     /// `ServerRoot`, where programs run.
     folder: PathBuf,
     is_buffered: bool,
-    sinks: BTreeMap<Target, Arc<Sink>>,
+    sinks: BTreeMap<LogTarget, Arc<Sink>>,
     formats: BTreeMap<String, Arc<Format>>,
     /// Those of the main server, for hosts without a word about logs.
     shared: Option<Arc<[AccessLog]>>,
@@ -80,7 +80,7 @@ impl Logs {
         self.sinks.into_values().collect()
     }
 
-    fn sink(&mut self, target: Target, is_buffered: bool) -> std::io::Result<Arc<Sink>> {
+    fn sink(&mut self, target: LogTarget, is_buffered: bool) -> std::io::Result<Arc<Sink>> {
         if let Some(known) = self.sinks.get(&target) {
             return Ok(known.clone());
         }
@@ -100,11 +100,11 @@ impl Logs {
         host_name: String,
     ) -> Result<Arc<ErrorLog>, String> {
         let path = draft.error_log.as_deref().or(main.error_log.as_deref());
-        let target = Target::error_log(path)?;
+        let target = LogTarget::error_log(path)?;
         let sink = self.sink(target.clone(), false).map_err(|error| {
             let reason = reason(&error);
             match &target {
-                Target::Program(command) => {
+                LogTarget::Program(command) => {
                     format!(
                         "{reason}: AH00089: Couldn't start ErrorLog process '{}'.",
                         command.text
@@ -154,11 +154,11 @@ impl Logs {
     }
 
     fn open(&mut self, log: &LogDraft, text: &str) -> Result<AccessLog, String> {
-        let target = Target::access_log(&log.path);
+        let target = LogTarget::access_log(&log.path);
         let sink = self.sink(target.clone(), self.is_buffered).map_err(|error| {
             let (reason, path) = (reason(&error), log.path.display());
             match &target {
-                Target::Program(command) => {
+                LogTarget::Program(command) => {
                     let text = &command.text;
                     format!("{reason}: AH00104: unable to start piped log program '{text}'")
                 }

@@ -27,8 +27,8 @@ use crate::phase::Phases;
 use crate::proxy_protocol::ProxyProtocol;
 use crate::resolve::{Root, Roots};
 use builder::{Builder, ServerDraft};
-use config::{Index, Node};
-use host::{Chain, Host, HostChoice, HostDraft, Trace};
+use config::{DirectiveIndex, Node};
+use host::{Host, HostChain, HostChoice, HostDraft, Trace};
 use language::Language;
 use locate::Sections;
 use logging::errors::ErrorLog;
@@ -87,7 +87,7 @@ pub struct Site {
     pub modules: ServerSettings,
     /// `ResponseSharing`: whether what was found out for one request may be kept for others.
     pub(crate) shares_responses: bool,
-    pub(crate) spool: crate::script::room::Limits,
+    pub(crate) spool: crate::script::room::RoomLimits,
 }
 
 impl Site {
@@ -98,7 +98,7 @@ impl Site {
     /// One sentence that says what cannot be opened and why.
     pub(crate) fn open(
         draft: &Builder,
-        index: Arc<Index<Builder>>,
+        index: Arc<DirectiveIndex<Builder>>,
         modules: &'static Modules,
     ) -> Result<Self, String> {
         let descriptors = process::raise_descriptor_limit();
@@ -185,7 +185,7 @@ impl Site {
 
     /// The host for a connection to `local`, before there is a request.
     pub(crate) fn host_of_connection(&self, local: SocketAddr) -> usize {
-        self.choice.chain(local).map_or(0, Chain::default_host)
+        self.choice.chain(local).map_or(0, HostChain::default_host)
     }
 }
 

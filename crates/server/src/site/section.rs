@@ -4,7 +4,7 @@ use crate::expression::Expression;
 use crate::site::settings::Settings;
 use crate::site::wildcard;
 use config::{Call, Error};
-use pattern::{Captures, Flags, LimitExceeded, Regex};
+use pattern::{Captures, LimitExceeded, PatternFlags, Regex};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
@@ -28,21 +28,21 @@ pub enum SectionKind {
         is_match: bool,
     },
     /// `<If>`, `<ElseIf>`, `<Else>`: requests.
-    If(Condition),
+    If(IfCondition),
 }
 
 /// A name or a path to compare with.
 #[derive(Clone, Debug)]
 pub enum Matcher {
     /// Plain, or with `*`, `?` and `[...]`.
-    Wildcard(wildcard::Pattern),
+    Wildcard(wildcard::WildcardPattern),
     /// `~`, or one of the `Match` sections.
     Regex(Arc<Regex>),
 }
 
 /// The condition of an `<If>`.
 #[derive(Clone, Debug)]
-pub struct Condition {
+pub struct IfCondition {
     /// Which part of the chain it is.
     pub branch: Branch,
     /// `None` for `<Else>`.
@@ -112,7 +112,7 @@ impl Matcher {
     }
 
     /// Whether a whole name matches (core.c, ap_file_walk).
-    pub(crate) fn matches_name(&self, name: &[u8]) -> Result<Match, LimitExceeded> {
+    pub(crate) fn matches_name(&self, name: &[u8]) -> Result<SectionMatch, LimitExceeded> {
         match self {
             Self::Wildcard(pattern) => Ok(pattern.matches(name).into()),
             Self::Regex(regex) => find(regex, name),
@@ -121,11 +121,11 @@ impl Matcher {
 
     /// Whether a URL path matches (request.c, ap_location_walk): a plain path also with all that
     /// is below it, one with wildcards only as a whole.
-    pub(crate) fn matches_url(&self, url: &[u8]) -> Result<Match, LimitExceeded> {
+    pub(crate) fn matches_url(&self, url: &[u8]) -> Result<SectionMatch, LimitExceeded> {
         match self {
             Self::Wildcard(pattern) if pattern.is_literal() => {
                 let Some(rest) = url.strip_prefix(pattern.text().as_bytes()) else {
-                    return Ok(Match::No);
+                    return Ok(SectionMatch::No);
                 };
                 let at_border = pattern.text().ends_with('/') || rest.is_empty() || rest[0] == b'/';
                 Ok(at_border.into())
@@ -137,32 +137,32 @@ impl Matcher {
 }
 
 /// What came of a comparison.
-pub(crate) enum Match {
+pub(crate) enum SectionMatch {
     No,
     Yes,
     /// With the groups of the expression, where it has names for them.
     Captured(Captures),
 }
 
-impl From<bool> for Match {
+impl From<bool> for SectionMatch {
     fn from(yes: bool) -> Self {
         if yes { Self::Yes } else { Self::No }
     }
 }
 
 /// Groups are only kept where something can use them: named ones become `MATCH_NAME`.
-fn find(regex: &Regex, subject: &[u8]) -> Result<Match, LimitExceeded> {
+fn find(regex: &Regex, subject: &[u8]) -> Result<SectionMatch, LimitExceeded> {
     if regex.names().is_empty() {
         return Ok(regex.is_match(subject)?.into());
     }
-    Ok(regex.captures(subject)?.map_or(Match::No, Match::Captured))
+    Ok(regex.captures(subject)?.map_or(SectionMatch::No, SectionMatch::Captured))
 }
 
 /// Compile a regular expression of the configuration.
 ///
 /// # Errors
 /// httpd's text, with PCRE's reason, which httpd keeps to itself.
-pub fn regex(text: &str, flags: Flags, nth: usize) -> Result<Arc<Regex>, Error> {
+pub fn regex(text: &str, flags: PatternFlags, nth: usize) -> Result<Arc<Regex>, Error> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known
         .get(text, flags)
@@ -175,13 +175,17 @@ static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Known {
-    by_text: HashMap<(Box<str>, Flags), Weak<Regex>>,
+    by_text: HashMap<(Box<str>, PatternFlags), Weak<Regex>>,
     /// How many there may be before those that nobody has any more are forgotten.
     room: usize,
 }
 
 impl Known {
-    fn get(&mut self, text: &str, flags: Flags) -> Result<Arc<Regex>, pattern::Error> {
+    fn get(
+        &mut self,
+        text: &str,
+        flags: PatternFlags,
+    ) -> Result<Arc<Regex>, pattern::PatternError> {
         let key = (text.into(), flags);
         if let Some(regex) = self.by_text.get(&key).and_then(Weak::upgrade) {
             return Ok(regex);
@@ -198,8 +202,8 @@ impl Known {
 
 /// The argument of a section: `~ REGEX`, or a path or wildcard. `is_regex` is for the `Match`
 /// kinds.
-pub fn argument(call: &Call<'_>, flags: Flags, is_regex: bool) -> Result<Argument, Error> {
-    let mut words = config::lexer::Words::new(call.raw);
+pub fn argument(call: &Call<'_>, flags: PatternFlags, is_regex: bool) -> Result<Argument, Error> {
+    let mut words = config::lexer::LineWords::new(call.raw);
     let mut word = words.next().map(|word| word.text).unwrap_or_default();
     let is_tilde = !is_regex && word == "~";
     if is_tilde {
@@ -230,10 +234,10 @@ mod tests {
     #[test]
     fn an_expression_is_compiled_once_as_long_as_somebody_has_it() {
         let mut known = Known::default();
-        let flags = Flags::default();
+        let flags = PatternFlags::default();
         let first = known.get("a+", flags).unwrap();
         assert!(Arc::ptr_eq(&first, &known.get("a+", flags).unwrap()));
-        let other = known.get("a+", Flags { ignore_case: true, ..flags }).unwrap();
+        let other = known.get("a+", PatternFlags { ignore_case: true, ..flags }).unwrap();
         assert!(!Arc::ptr_eq(&first, &other) && other.is_match(b"A").unwrap());
         for nth in 0..10_000 {
             known.get(&format!("a{{{}}}", nth % 5000), flags).unwrap();

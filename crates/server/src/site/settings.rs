@@ -5,7 +5,7 @@
 //! one over an outer one in httpd's order. What is read per request is the merged form.
 
 use super::core;
-use super::store::{Key, Owner, Store};
+use super::store::{Key, Store, StoreOwner};
 use crate::key_number::KeyNumbers;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
@@ -37,7 +37,7 @@ impl Settings {
     }
 }
 
-impl Owner for Settings {
+impl StoreOwner for Settings {
     fn numbers() -> &'static KeyNumbers {
         static NUMBERS: KeyNumbers = KeyNumbers::new();
         &NUMBERS
@@ -63,7 +63,7 @@ impl HostSettings {
     }
 }
 
-impl Owner for HostSettings {
+impl StoreOwner for HostSettings {
     fn numbers() -> &'static KeyNumbers {
         static NUMBERS: KeyNumbers = KeyNumbers::new();
         &NUMBERS
@@ -82,7 +82,7 @@ impl Owner for HostSettings {
 #[derive(Clone, Debug, Default)]
 pub struct ServerSettings(Store);
 
-impl Owner for ServerSettings {
+impl StoreOwner for ServerSettings {
     fn numbers() -> &'static KeyNumbers {
         static NUMBERS: KeyNumbers = KeyNumbers::new();
         &NUMBERS

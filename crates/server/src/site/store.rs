@@ -25,7 +25,7 @@ pub trait Merge: Clone + Debug + Default + Send + Sync + 'static {
 }
 
 /// What owns a store, as the settings of a section or of a host do.
-pub trait Owner: 'static {
+pub trait StoreOwner: 'static {
     /// The numbers that its keys have taken so far.
     fn numbers() -> &'static KeyNumbers;
     /// Its store.
@@ -43,7 +43,7 @@ pub struct Key<O, T> {
     owner: PhantomData<fn(&O)>,
 }
 
-impl<O: Owner, T: Merge> Key<O, T> {
+impl<O: StoreOwner, T: Merge> Key<O, T> {
     /// A key without a number.
     #[expect(clippy::new_without_default, reason = "a key is a static, made by a const fn")]
     pub const fn new() -> Self {
@@ -84,7 +84,7 @@ impl<O: Owner, T: Merge> Key<O, T> {
 
 /// Settings of modules, each at the number of its key; behind the last of them there is nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Store(Vec<Option<Arc<dyn Entry>>>);
+pub struct Store(Vec<Option<Arc<dyn StoredSettings>>>);
 
 impl Store {
     /// `inner` over `outer`, module by module.
@@ -98,15 +98,19 @@ impl Store {
         Self((0..outer.0.len().max(inner.0.len())).map(merged).collect())
     }
 
-    fn slot(&self, number: usize) -> Option<&Arc<dyn Entry>> {
+    fn slot(&self, number: usize) -> Option<&Arc<dyn StoredSettings>> {
         self.0.get(number)?.as_ref()
     }
 
-    fn get(&self, number: usize) -> Option<&dyn Entry> {
+    fn get(&self, number: usize) -> Option<&dyn StoredSettings> {
         self.slot(number).map(|entry| &**entry)
     }
 
-    fn change(&mut self, number: usize, unset: impl FnOnce() -> Arc<dyn Entry>) -> &mut dyn Entry {
+    fn change(
+        &mut self,
+        number: usize,
+        unset: impl FnOnce() -> Arc<dyn StoredSettings>,
+    ) -> &mut dyn StoredSettings {
         if self.0.len() <= number {
             self.0.reserve_exact(number + 1 - self.0.len());
             self.0.resize(number + 1, None);
@@ -123,15 +127,15 @@ impl Store {
 }
 
 /// Settings of a type that only their module knows.
-trait Entry: Any + Debug + Send + Sync {
+trait StoredSettings: Any + Debug + Send + Sync {
     /// Itself over what may be there; `None` if it holds as it is.
-    fn over(&self, outer: Option<&dyn Entry>) -> Option<Arc<dyn Entry>>;
+    fn over(&self, outer: Option<&dyn StoredSettings>) -> Option<Arc<dyn StoredSettings>>;
     /// A copy that nobody shares.
-    fn copy(&self) -> Arc<dyn Entry>;
+    fn copy(&self) -> Arc<dyn StoredSettings>;
 }
 
-impl<T: Merge> Entry for T {
-    fn over(&self, outer: Option<&dyn Entry>) -> Option<Arc<dyn Entry>> {
+impl<T: Merge> StoredSettings for T {
+    fn over(&self, outer: Option<&dyn StoredSettings>) -> Option<Arc<dyn StoredSettings>> {
         let outer = outer.and_then(|outer| (outer as &dyn Any).downcast_ref::<T>());
         match outer {
             None if T::HOLDS_ALONE => None,
@@ -140,7 +144,7 @@ impl<T: Merge> Entry for T {
         }
     }
 
-    fn copy(&self) -> Arc<dyn Entry> {
+    fn copy(&self) -> Arc<dyn StoredSettings> {
         Arc::new(self.clone())
     }
 }
@@ -172,7 +176,7 @@ mod tests {
     #[derive(Default)]
     struct Place(pub Store);
 
-    impl Owner for Place {
+    impl StoreOwner for Place {
         fn numbers() -> &'static KeyNumbers {
             static NUMBERS: KeyNumbers = KeyNumbers::new();
             &NUMBERS

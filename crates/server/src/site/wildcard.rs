@@ -5,12 +5,12 @@ use pattern::fnmatch::Fnmatch;
 
 /// A pattern, and whether it holds any wildcard at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub struct WildcardPattern {
     text: String,
     is_literal: bool,
 }
 
-impl Pattern {
+impl WildcardPattern {
     /// Compile `text`.
     pub fn new(text: &str) -> Self {
         let is_literal = !text.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
@@ -99,7 +99,7 @@ mod tests {
         ];
         for (pattern, name, expected) in rows {
             assert_eq!(
-                Pattern::new(pattern).matches(name.as_bytes()),
+                WildcardPattern::new(pattern).matches(name.as_bytes()),
                 expected,
                 "{pattern} {name}"
             );
@@ -118,14 +118,18 @@ mod tests {
             ("/home/*/public", "/home/a/b/public", false),
         ];
         for (pattern, path, expected) in rows {
-            assert_eq!(Pattern::new(pattern).covers(path.as_bytes()), expected, "{pattern} {path}");
+            assert_eq!(
+                WildcardPattern::new(pattern).covers(path.as_bytes()),
+                expected,
+                "{pattern} {path}"
+            );
         }
-        assert_eq!(Pattern::new("/srv/www/").depth(), 2);
+        assert_eq!(WildcardPattern::new("/srv/www/").depth(), 2);
     }
 
     #[test]
     fn a_hostile_pattern_ends_soon() {
-        let pattern = Pattern::new(&"*a".repeat(500));
+        let pattern = WildcardPattern::new(&"*a".repeat(500));
         assert!(!pattern.matches(&[b'a'; 400]));
     }
 }

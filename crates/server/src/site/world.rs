@@ -1,9 +1,9 @@
 //! What a configuration may ask of the system while it is read: the environment, and the files
 //! behind an `Include`. What the files mean is decided elsewhere.
 
-use crate::site::wildcard::{Pattern, is_pattern};
+use crate::site::wildcard::{WildcardPattern, is_pattern};
 use config::World;
-use pattern::{Flags, Regex};
+use pattern::{PatternFlags, Regex};
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -52,7 +52,7 @@ impl World for System {
     }
 
     fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
-        let regex = Regex::new(pattern, Flags::default()).ok()?;
+        let regex = Regex::new(pattern, PatternFlags::default()).ok()?;
         Some(regex.is_match(subject.as_bytes()).unwrap_or(false))
     }
 }
@@ -160,7 +160,7 @@ impl Found {
             Err(_) if self.optional => return Ok(()),
             names => names?,
         };
-        let pattern = Pattern::new(part);
+        let pattern = WildcardPattern::new(part);
         // A leading dot is matched by a dot only (APR_FNM_PERIOD). Of a pattern in the middle
         // only folders count.
         let fits = |name: &String| {

@@ -10,7 +10,7 @@ use std::task::{self, Poll, Waker};
 
 /// Bytes under way in one direction.
 #[derive(Default)]
-struct Queue {
+struct ByteQueue {
     bytes: VecDeque<u8>,
     room: usize,
     is_closed: bool,
@@ -18,7 +18,7 @@ struct Queue {
     writer: Option<Waker>,
 }
 
-impl Queue {
+impl ByteQueue {
     fn with_room(room: usize) -> Rc<RefCell<Self>> {
         Rc::new(RefCell::new(Self { room, ..Self::default() }))
     }
@@ -30,19 +30,19 @@ impl Queue {
 }
 
 /// One end of the stream.
-pub struct Memory {
-    incoming: Rc<RefCell<Queue>>,
-    outgoing: Rc<RefCell<Queue>>,
+pub struct MemoryStream {
+    incoming: Rc<RefCell<ByteQueue>>,
+    outgoing: Rc<RefCell<ByteQueue>>,
 }
 
 /// Two ends, with room for so many bytes each way.
-pub(crate) fn pair(room: usize) -> (Transport, Memory) {
-    let (one, other) = (Queue::with_room(room), Queue::with_room(room));
-    let near = Memory { incoming: one.clone(), outgoing: other.clone() };
-    (Transport::Memory(near), Memory { incoming: other, outgoing: one })
+pub(crate) fn pair(room: usize) -> (Transport, MemoryStream) {
+    let (one, other) = (ByteQueue::with_room(room), ByteQueue::with_room(room));
+    let near = MemoryStream { incoming: one.clone(), outgoing: other.clone() };
+    (Transport::Memory(near), MemoryStream { incoming: other, outgoing: one })
 }
 
-impl Memory {
+impl MemoryStream {
     pub(crate) fn poll_read(
         &mut self,
         task: &mut task::Context<'_>,
@@ -105,7 +105,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for MemoryStream {
     fn drop(&mut self) {
         self.incoming.borrow_mut().close();
         self.outgoing.borrow_mut().close();

@@ -20,7 +20,7 @@ pub enum Transport {
     Socket(Stream),
     /// Two queues of bytes.
     #[cfg(test)]
-    Memory(memory::Memory),
+    Memory(memory::MemoryStream),
     /// The stream was handed to whoever took it over.
     HandedOver,
 }

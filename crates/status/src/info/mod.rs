@@ -65,13 +65,13 @@ fn add_module_info(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_info = request.method().is_some_and(Method::is_get_or_head)
         && handler::configured(request)?.as_deref() == Some("server-info");
-    Ok(is_info.then(|| Rc::new(Page) as Rc<dyn Handler>))
+    Ok(is_info.then(|| Rc::new(InfoPage) as Rc<dyn Handler>))
 }
 
 /// The page.
-struct Page;
+struct InfoPage;
 
-impl Handler for Page {
+impl Handler for InfoPage {
     fn name(&self) -> &'static str {
         "server-info"
     }

@@ -1,14 +1,14 @@
 //! `?auto`: one key a line, in the order of mod_status (status_handler of mod_status.c).
 
-use super::figures::{Child, Figures};
+use super::figures::{ChildFigures, StatusFigures};
 use super::number::{general, ratio};
-use super::{Names, in_words, load_averages, long_time};
+use super::{ServerNames, in_words, load_averages, long_time};
 use scoreboard::Totals;
 use server::{IDENTITY, built};
 use std::fmt::{Display, Write as _};
 
 /// The list.
-pub(super) fn text(figures: &Figures, names: &Names<'_>, is_extended: bool) -> String {
+pub(super) fn text(figures: &StatusFigures, names: &ServerNames<'_>, is_extended: bool) -> String {
     let mut out = format!("{}\n", names.server);
     server(&mut out, figures);
     if is_extended {
@@ -24,7 +24,7 @@ fn line(out: &mut String, key: &str, value: impl Display) {
     let _ = writeln!(out, "{key}: {value}");
 }
 
-fn server(out: &mut String, figures: &Figures) {
+fn server(out: &mut String, figures: &StatusFigures) {
     line(out, "ServerVersion", IDENTITY);
     line(out, "ServerMPM", figures.mpm.name());
     line(out, "Server Built", built());
@@ -39,7 +39,7 @@ fn server(out: &mut String, figures: &Figures) {
     }
 }
 
-fn traffic(out: &mut String, figures: &Figures) {
+fn traffic(out: &mut String, figures: &StatusFigures) {
     let Totals { requests, bytes, .. } = figures.totals;
     let busy_ms = figures.busy_ms();
     let uptime_s = figures.uptime_s();
@@ -64,16 +64,16 @@ fn traffic(out: &mut String, figures: &Figures) {
     }
 }
 
-fn workers(out: &mut String, figures: &Figures) {
-    line(out, "BusyWorkers", figures.slots(Child::busy));
+fn workers(out: &mut String, figures: &StatusFigures) {
+    line(out, "BusyWorkers", figures.slots(ChildFigures::busy));
     line(out, "GracefulWorkers", figures.graceful());
-    line(out, "IdleWorkers", figures.slots(Child::idle));
+    line(out, "IdleWorkers", figures.slots(ChildFigures::idle));
     if figures.is_async() {
         connections(out, figures);
     }
 }
 
-fn connections(out: &mut String, figures: &Figures) {
+fn connections(out: &mut String, figures: &StatusFigures) {
     let connections =
         figures.connections(|child| child.process.connections) + figures.older.connections;
     line(out, "Processes", figures.processes());
@@ -81,6 +81,6 @@ fn connections(out: &mut String, figures: &Figures) {
     line(out, "ConnsTotal", connections);
     line(out, "ConnsAsyncWaitIO", 0); // a handler that waits keeps its slot, and is busy
     line(out, "ConnsAsyncWriting", figures.connections(|child| child.process.writing));
-    line(out, "ConnsAsyncKeepAlive", figures.connections(Child::keep_alive));
+    line(out, "ConnsAsyncKeepAlive", figures.connections(ChildFigures::keep_alive));
     line(out, "ConnsAsyncClosing", figures.connections(|child| child.process.lingering));
 }

@@ -6,7 +6,7 @@ use super::everything::{Everything, name, seconds_of};
 use super::minute::Minute;
 use super::number::{bytes, ratio, significant};
 use message::escape::html_escape;
-use scoreboard::{AccountView, Cause};
+use scoreboard::{AccountView, WaitCause};
 use std::io::Write as _;
 
 /// Lines behind those of httpd.
@@ -137,7 +137,7 @@ fn url(out: &mut Vec<u8>, row: &AccountView, all: &Everything) {
 
 /// The waits that matter, the longest first: `handler 98%, disk 1%`.
 fn waits(row: &AccountView) -> String {
-    let mut waits: Vec<(Cause, f64)> = Cause::all()
+    let mut waits: Vec<(WaitCause, f64)> = WaitCause::all()
         .zip(row.times.waits_ns)
         .map(|(cause, wait_ns)| (cause, ratio(wait_ns, row.times.wall_ns) * 100.0))
         .filter(|wait| wait.1 >= 1.0)

@@ -1,19 +1,19 @@
 //! What is shown beyond httpd's figures, put together once for all forms of the page: the last
 //! minute, the accounts of URLs, and the verdict.
 
-use super::figures::Figures;
+use super::figures::StatusFigures;
 use super::hosts::Hosts;
 use super::minute::Minute;
 use super::number::ratio;
 use super::verdict::{Evidence, Verdict, verdict};
-use scoreboard::{AccountView, CAUSES, Times};
+use scoreboard::{AccountView, CAUSES, RequestTimes};
 
 /// Accounts that are shown to people; what is left goes to that of all others.
 pub(super) const ACCOUNTS_MAX: usize = 50;
 
 /// All of it.
 pub(super) struct Everything {
-    pub(super) figures: Figures,
+    pub(super) figures: StatusFigures,
     pub(super) minute: Option<Minute>,
     /// By total time; that of all others comes last.
     pub(super) accounts: Vec<AccountView>,
@@ -28,7 +28,7 @@ pub(super) struct Everything {
 
 impl Everything {
     pub(super) fn new(
-        figures: Figures,
+        figures: StatusFigures,
         accounts: Vec<AccountView>,
         hosts: Hosts,
         workers_max: u64,
@@ -72,7 +72,12 @@ impl Everything {
     }
 }
 
-fn evidence(minute: Option<Minute>, sum: &Times, workers_max: u64, cores: usize) -> Evidence {
+fn evidence(
+    minute: Option<Minute>,
+    sum: &RequestTimes,
+    workers_max: u64,
+    cores: usize,
+) -> Evidence {
     let Minute { seconds, requests, requests_per_s, busy_mean, at_limit_s, server_cores, .. } =
         minute.unwrap_or_default();
     Evidence {

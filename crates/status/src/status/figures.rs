@@ -3,16 +3,17 @@
 use super::cpu::Cpu;
 use runtime::clock;
 use scoreboard::{
-    AtLimit, Older, ProcessState, ProcessView, RowState, Second, Snapshot, Totals, WorkerView,
+    AtLimit, HistorySecond, Older, ProcessState, ProcessView, RowState, Snapshot, Totals,
+    WorkerView,
 };
 use server::MpmKind;
 
 /// Everything that both forms of the page show.
-pub(super) struct Figures {
+pub(super) struct StatusFigures {
     pub(super) mpm: MpmKind,
     /// Those beyond are shown only while they are there.
     processes_max: usize,
-    pub(super) children: Vec<Child>,
+    pub(super) children: Vec<ChildFigures>,
     pub(super) generation: u32,
     pub(super) started_s: i64,
     /// When this generation began.
@@ -22,18 +23,18 @@ pub(super) struct Figures {
     pub(super) totals: Totals,
     pub(super) older: Older,
     pub(super) at_limit: AtLimit,
-    pub(super) seconds: Vec<Second>,
+    pub(super) seconds: Vec<HistorySecond>,
     pub(super) cpu: Cpu,
 }
 
 /// One child process with its slots and their sums.
-pub(super) struct Child {
+pub(super) struct ChildFigures {
     pub(super) process: ProcessView,
     pub(super) workers: Vec<WorkerView>,
     pub(super) cpu: Cpu,
 }
 
-impl Child {
+impl ChildFigures {
     fn new(process: ProcessView, workers: &[WorkerView]) -> Self {
         let is_there = process.state != ProcessState::Dead;
         Self {
@@ -94,7 +95,7 @@ pub(super) fn is_busy(letter: u8) -> bool {
     !matches!(letter, b'_' | b'.' | b'S' | b'I' | b'G')
 }
 
-impl Figures {
+impl StatusFigures {
     /// `never_less` makes of totals what may be shown.
     pub(super) fn new(
         snapshot: &Snapshot,
@@ -103,8 +104,12 @@ impl Figures {
         never_less: impl FnOnce(Totals) -> Totals,
     ) -> Self {
         let rows = snapshot.workers.chunks(snapshot.rows_per_process.max(1));
-        let children: Vec<Child> =
-            snapshot.processes.iter().zip(rows).map(|row| Child::new(*row.0, row.1)).collect();
+        let children: Vec<ChildFigures> = snapshot
+            .processes
+            .iter()
+            .zip(rows)
+            .map(|row| ChildFigures::new(*row.0, row.1))
+            .collect();
         let ended = Cpu::ended(snapshot.ended_cpu_us);
         Self {
             mpm,
@@ -155,26 +160,26 @@ impl Figures {
 
     /// Slots of children that finish what they have.
     pub(super) fn graceful(&self) -> u64 {
-        self.older.busy.saturating_add(self.slots(Child::graceful) as u64)
+        self.older.busy.saturating_add(self.slots(ChildFigures::graceful) as u64)
     }
 
     /// The sum of a count over all children.
-    pub(super) fn slots(&self, count: fn(&Child) -> usize) -> usize {
+    pub(super) fn slots(&self, count: fn(&ChildFigures) -> usize) -> usize {
         self.children.iter().map(count).sum()
     }
 
     /// The sum of a number of connections over all children.
-    pub(super) fn connections(&self, count: fn(&Child) -> u32) -> u64 {
+    pub(super) fn connections(&self, count: fn(&ChildFigures) -> u32) -> u64 {
         self.children.iter().map(|child| u64::from(count(child))).sum()
     }
 
     /// One letter per slot, child after child. Children that finish may need more places than there
     /// are processes at a time; such a place is shown only while there is one.
     pub(super) fn scoreboard(&self) -> String {
-        self.shown_children().flat_map(Child::letters).map(char::from).collect()
+        self.shown_children().flat_map(ChildFigures::letters).map(char::from).collect()
     }
 
-    pub(super) fn shown_children(&self) -> impl Iterator<Item = &Child> {
+    pub(super) fn shown_children(&self) -> impl Iterator<Item = &ChildFigures> {
         let children = self.children.iter().enumerate();
         let shown =
             children.filter(|(place, child)| *place < self.processes_max || child.is_there());
@@ -218,8 +223,8 @@ mod tests {
         board
     }
 
-    fn figures(board: &Scoreboard, processes_max: usize) -> Figures {
-        Figures::new(&Snapshot::take(board), MpmKind::Event, processes_max, |seen| seen)
+    fn figures(board: &Scoreboard, processes_max: usize) -> StatusFigures {
+        StatusFigures::new(&Snapshot::take(board), MpmKind::Event, processes_max, |seen| seen)
     }
 
     #[test]
@@ -240,7 +245,8 @@ mod tests {
         for (state, letters, slots, children) in rows {
             let figures = figures(&board(state), 2);
             assert_eq!(figures.scoreboard(), letters);
-            let found = [Child::busy, Child::graceful, Child::idle].map(|it| figures.slots(it));
+            let found = [ChildFigures::busy, ChildFigures::graceful, ChildFigures::idle]
+                .map(|it| figures.slots(it));
             assert_eq!(found, slots, "{state:?}");
             assert_eq!([figures.processes(), figures.stopping()], children, "{state:?}");
         }
@@ -252,6 +258,6 @@ mod tests {
         let Totals { requests, bytes, .. } = figures.totals;
         assert_eq!((requests, bytes, figures.busy_ms()), (1, 2048, 3));
         assert_eq!(figures.connections(|child| child.process.connections), 4);
-        assert_eq!(figures.connections(Child::keep_alive), 2);
+        assert_eq!(figures.connections(ChildFigures::keep_alive), 2);
     }
 }

@@ -1,16 +1,18 @@
 //! `?json`: every figure under a name that says its unit. Names are added, never changed.
 
 use super::everything::{Everything, name, readable, seconds_of};
-use super::figures::{Child, Figures};
-use super::json::{Fields, object, string};
+use super::figures::{ChildFigures, StatusFigures};
+use super::json::{JsonFields, object, string};
 use super::metrics::{STATES, state_name};
 use super::minute::Minute;
-use super::{Names, load_averages};
-use scoreboard::{AccountView, Cause, ProcessView, Second, Totals, WALL_BOUNDS_US, WorkerView};
+use super::{ServerNames, load_averages};
+use scoreboard::{
+    AccountView, HistorySecond, ProcessView, Totals, WALL_BOUNDS_US, WaitCause, WorkerView,
+};
 use server::{IDENTITY, built};
 
 /// The text.
-pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
+pub(super) fn text(all: &Everything, names: &ServerNames<'_>) -> String {
     let mut out = String::with_capacity(16 * 1024);
     let figures = &all.figures;
     object(&mut out, |fields| {
@@ -43,7 +45,7 @@ pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
     out
 }
 
-fn server(fields: &mut Fields<'_>, figures: &Figures, names: &Names<'_>) {
+fn server(fields: &mut JsonFields<'_>, figures: &StatusFigures, names: &ServerNames<'_>) {
     fields.object("server", |fields| {
         fields.text("name", &names.server);
         fields.text("version", IDENTITY);
@@ -65,14 +67,14 @@ fn server(fields: &mut Fields<'_>, figures: &Figures, names: &Names<'_>) {
     });
 }
 
-impl Fields<'_> {
+impl JsonFields<'_> {
     /// Seconds since 1970; no server runs before that.
     fn raw_time(&mut self, name: &str, unix_s: i64) {
         self.number(name, u64::try_from(unix_s).unwrap_or(0));
     }
 }
 
-fn totals(fields: &mut Fields<'_>, figures: &Figures) {
+fn totals(fields: &mut JsonFields<'_>, figures: &StatusFigures) {
     let Totals { requests, bytes, busy_us } = figures.totals;
     fields.object("totals", |fields| {
         fields.number("requests", requests);
@@ -87,12 +89,12 @@ fn totals(fields: &mut Fields<'_>, figures: &Figures) {
     });
 }
 
-fn workers(fields: &mut Fields<'_>, all: &Everything) {
+fn workers(fields: &mut JsonFields<'_>, all: &Everything) {
     let figures = &all.figures;
     fields.object("workers", |fields| {
-        fields.number("busy", figures.slots(Child::busy) as u64);
+        fields.number("busy", figures.slots(ChildFigures::busy) as u64);
         fields.number("graceful", figures.graceful());
-        fields.number("idle", figures.slots(Child::idle) as u64);
+        fields.number("idle", figures.slots(ChildFigures::idle) as u64);
         fields.number("max", all.workers_max);
         fields.number("queued_requests", all.queued());
         fields.number("waiting_connections", all.waiting());
@@ -102,11 +104,11 @@ fn workers(fields: &mut Fields<'_>, all: &Everything) {
         fields.number("stopping", figures.stopping());
     });
     fields.object("connections", |fields| {
-        let sum = |count: fn(&Child) -> u32| figures.connections(count);
+        let sum = |count: fn(&ChildFigures) -> u32| figures.connections(count);
         let here = sum(|child| child.process.connections);
         fields.number("total", here.saturating_add(figures.older.connections));
         fields.number("writing", sum(|child| child.process.writing));
-        fields.number("keep_alive", sum(Child::keep_alive));
+        fields.number("keep_alive", sum(ChildFigures::keep_alive));
         fields.number("closing", sum(|child| child.process.lingering));
     });
     let letters = figures.scoreboard();
@@ -118,7 +120,7 @@ fn workers(fields: &mut Fields<'_>, all: &Everything) {
     });
 }
 
-fn last_minute(fields: &mut Fields<'_>, minute: &Minute) {
+fn last_minute(fields: &mut JsonFields<'_>, minute: &Minute) {
     fields.float("seconds", minute.seconds);
     fields.number("requests", minute.requests);
     fields.float("requests_per_s", minute.requests_per_s);
@@ -141,7 +143,7 @@ fn last_minute(fields: &mut Fields<'_>, minute: &Minute) {
     fields.float("at_limit_s", minute.at_limit_s);
 }
 
-fn second(out: &mut String, second: &Second) {
+fn second(out: &mut String, second: &HistorySecond) {
     object(out, |fields| {
         fields.number("at_ms", second.at_ms);
         fields.number("requests", second.totals.requests);
@@ -185,7 +187,7 @@ fn url(out: &mut String, row: &AccountView, all: &Everything) {
         fields.float("cpu_s", seconds_of(times.cpu_ns));
         fields.float("run_queue_s", seconds_of(times.run_queue_ns));
         fields.object("waits_s", |fields| {
-            for (cause, wait_ns) in Cause::all().zip(times.waits_ns) {
+            for (cause, wait_ns) in WaitCause::all().zip(times.waits_ns) {
                 fields.float(cause.name(), seconds_of(wait_ns));
             }
         });
@@ -202,7 +204,7 @@ fn url(out: &mut String, row: &AccountView, all: &Everything) {
     });
 }
 
-fn child(out: &mut String, child: &Child) {
+fn child(out: &mut String, child: &ChildFigures) {
     let ProcessView { pid, generation, connections, writing, lingering, queued, .. } =
         child.process;
     object(out, |fields| {
@@ -221,7 +223,7 @@ fn child(out: &mut String, child: &Child) {
 }
 
 /// Slots that answer something or have done so.
-fn slots(figures: &Figures) -> impl Iterator<Item = (&Child, &WorkerView, u8)> {
+fn slots(figures: &StatusFigures) -> impl Iterator<Item = (&ChildFigures, &WorkerView, u8)> {
     figures.shown_children().flat_map(|child| {
         let rows = child.workers.iter().zip(child.letters());
         let shown = rows.filter(|row| row.0.requests > 0 || !matches!(row.1, b'_' | b'.' | b'I'));
@@ -230,24 +232,24 @@ fn slots(figures: &Figures) -> impl Iterator<Item = (&Child, &WorkerView, u8)> {
 }
 
 fn slot(
-    fields: &mut Fields<'_>,
-    figures: &Figures,
-    names: &Names<'_>,
-    child: &Child,
+    fields: &mut JsonFields<'_>,
+    figures: &StatusFigures,
+    names: &ServerNames<'_>,
+    child: &ChildFigures,
     row: &WorkerView,
     letter: u8,
 ) {
     fields.number("pid", u64::from(if child.is_there() { row.pid } else { 0 }));
     fields.text("state", state_name(letter));
-    fields.text("waits_for", row.waits_for.map_or("", Cause::name));
+    fields.text("waits_for", row.waits_for.map_or("", WaitCause::name));
     let age_ms =
         if row.started_ms == 0 { 0 } else { figures.now_ms.saturating_sub(row.started_ms) };
     fields.number("age_ms", age_ms);
     fields.number("requests", row.requests);
     fields.number("bytes", row.bytes);
     fields.number("busy_us", row.busy_us);
-    fields.number("last_us", row.tally.last_us);
+    fields.number("last_us", row.counts.last_us);
     fields.text("client", &row.client.to_canonical().to_string());
-    fields.text("host", &names.of_host(&row.tally));
+    fields.text("host", &names.of_host(&row.counts));
     fields.text("request", &readable(&row.request));
 }

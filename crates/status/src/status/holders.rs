@@ -1,6 +1,6 @@
 //! Who holds the request slots, in one line: what the log says when there are none left.
 
-use scoreboard::{Cause, ProcessState, ProcessView, RowState, Snapshot, WorkerView};
+use scoreboard::{ProcessState, ProcessView, RowState, Snapshot, WaitCause, WorkerView};
 use std::collections::HashMap;
 
 /// Groups that are named; the rest is summed up.
@@ -21,7 +21,7 @@ pub fn holders(snapshot: &Snapshot, waiting: u64, now_ms: u64) -> String {
     }
     let mut text = format!("{} worker{}", held.len(), if held.len() == 1 { "" } else { "s" });
     let groups = groups(&held);
-    let named: Vec<String> = groups.iter().take(GROUPS_MAX).map(Group::text).collect();
+    let named: Vec<String> = groups.iter().take(GROUPS_MAX).map(HolderGroup::text).collect();
     if !named.is_empty() {
         text += &format!(": {}", named.join(", "));
     }
@@ -54,19 +54,19 @@ fn held(snapshot: &Snapshot) -> impl Iterator<Item = &WorkerView> {
 }
 
 /// Slots that do the same.
-struct Group<'a> {
+struct HolderGroup<'a> {
     doing: &'static str,
     rows: Vec<&'a WorkerView>,
 }
 
 /// The largest first.
-fn groups<'a>(held: &[&'a WorkerView]) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+fn groups<'a>(held: &[&'a WorkerView]) -> Vec<HolderGroup<'a>> {
+    let mut groups: Vec<HolderGroup<'a>> = Vec::new();
     for row in held {
         let doing = doing(row);
         match groups.iter_mut().find(|group| group.doing == doing) {
             Some(group) => group.rows.push(row),
-            None => groups.push(Group { doing, rows: vec![row] }),
+            None => groups.push(HolderGroup { doing, rows: vec![row] }),
         }
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.rows.len()));
@@ -80,11 +80,11 @@ fn doing(row: &WorkerView) -> &'static str {
         RowState::KeepAlive => "in keep-alive",
         RowState::Closing => "closing",
         RowState::Logging => "logging",
-        _ => row.waits_for.map_or("at work", Cause::words),
+        _ => row.waits_for.map_or("at work", WaitCause::words),
     }
 }
 
-impl Group<'_> {
+impl HolderGroup<'_> {
     /// `97 waiting for a backend at /shop.php`
     fn text(&self) -> String {
         let count = self.rows.len();
@@ -139,7 +139,7 @@ mod tests {
     use scoreboard::Scoreboard;
     use std::net::{IpAddr, Ipv4Addr};
 
-    fn text(rows: &[(RowState, Option<Cause>, &str, u64)]) -> String {
+    fn text(rows: &[(RowState, Option<WaitCause>, &str, u64)]) -> String {
         let board = Scoreboard::create(1, rows.len().max(1), 0).unwrap();
         board.process(0).unwrap().set_state(ProcessState::Serving);
         for (index, (state, cause, line, started_ms)) in rows.iter().enumerate() {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_line_names_what_slots_do_and_where() {
         use RowState::{KeepAlive, Reading, Ready, Writing};
-        let backend = Some(Cause::BackendFirstByte);
+        let backend = Some(WaitCause::BackendFirstByte);
         let alone = "1 worker: 1 in keep-alive; 2 connections wait to be accepted";
         assert_eq!(text(&[(KeepAlive, None, "GET /a HTTP/1.1", 10)]), alone);
         assert_eq!(text(&[(Ready, None, "", 0)]), "no worker is busy");

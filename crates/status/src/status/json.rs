@@ -3,19 +3,19 @@
 use std::fmt::{Display, Write as _};
 
 /// The fields of an object that is being written.
-pub(super) struct Fields<'a> {
+pub(super) struct JsonFields<'a> {
     out: &'a mut String,
     is_first: bool,
 }
 
 /// One object.
-pub(super) fn object(out: &mut String, fill: impl FnOnce(&mut Fields<'_>)) {
+pub(super) fn object(out: &mut String, fill: impl FnOnce(&mut JsonFields<'_>)) {
     out.push('{');
-    fill(&mut Fields { out, is_first: true });
+    fill(&mut JsonFields { out, is_first: true });
     out.push('}');
 }
 
-impl Fields<'_> {
+impl JsonFields<'_> {
     fn name(&mut self, name: &str) -> &mut String {
         if !std::mem::take(&mut self.is_first) {
             self.out.push(',');
@@ -54,7 +54,7 @@ impl Fields<'_> {
         string(self.name(name), value);
     }
 
-    pub(super) fn object(&mut self, name: &str, fill: impl FnOnce(&mut Fields<'_>)) {
+    pub(super) fn object(&mut self, name: &str, fill: impl FnOnce(&mut JsonFields<'_>)) {
         object(self.name(name), fill);
     }
 

@@ -3,12 +3,12 @@
 //! `trivet_`.
 
 use super::everything::{Everything, name, seconds_of};
-use super::figures::{Child, Figures};
+use super::figures::{ChildFigures, StatusFigures};
 use super::load_averages;
 use super::minute::Minute;
 use super::number::ratio;
 use super::verdict::KINDS;
-use scoreboard::{AccountView, Cause, Totals, WALL_BOUNDS_US};
+use scoreboard::{AccountView, Totals, WALL_BOUNDS_US, WaitCause};
 use server::IDENTITY;
 use std::fmt::{Display, Write as _};
 
@@ -35,7 +35,7 @@ pub(super) fn state_name(letter: u8) -> &'static str {
 
 /// The text.
 pub(super) fn text(all: &Everything) -> String {
-    let mut out = Text(String::with_capacity(16 * 1024));
+    let mut out = MetricsText(String::with_capacity(16 * 1024));
     apache(&mut out, &all.figures);
     apache_states(&mut out, &all.figures);
     limits(&mut out, all);
@@ -48,11 +48,11 @@ pub(super) fn text(all: &Everything) -> String {
 }
 
 /// The text so far.
-struct Text(String);
+struct MetricsText(String);
 
 type Labels<'l> = &'l [(&'l str, &'l str)];
 
-impl Text {
+impl MetricsText {
     /// A family of metrics begins.
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a String cannot fail, here and below.
@@ -124,7 +124,7 @@ fn version() -> String {
     format!("{major}.{minor:02}{patch:03}")
 }
 
-fn apache(out: &mut Text, figures: &Figures) {
+fn apache(out: &mut MetricsText, figures: &StatusFigures) {
     let Totals { requests, bytes, busy_us } = figures.totals;
     let mpm = figures.mpm.name();
     out.gauge("apache_up", "Could the apache server be reached", 1);
@@ -154,18 +154,18 @@ fn apache(out: &mut Text, figures: &Figures) {
     out.counter("apache_uptime_seconds", "Current uptime in seconds", figures.uptime_s());
 }
 
-fn apache_states(out: &mut Text, figures: &Figures) {
-    let (busy, idle) = (figures.slots(Child::busy), figures.slots(Child::idle));
+fn apache_states(out: &mut MetricsText, figures: &StatusFigures) {
+    let (busy, idle) = (figures.slots(ChildFigures::busy), figures.slots(ChildFigures::idle));
     let rows = [("busy", busy), ("idle", idle)];
     out.gauges("apache_workers", "Apache worker statuses", "state", &rows);
     let rows = [("all", figures.processes()), ("stopping", figures.stopping())];
     out.gauges("apache_processes", "Apache process count", "state", &rows);
-    let sum = |count: fn(&Child) -> u32| figures.connections(count);
+    let sum = |count: fn(&ChildFigures) -> u32| figures.connections(count);
     let here = sum(|child| child.process.connections);
     let rows = [
         ("total", here.saturating_add(figures.older.connections)),
         ("writing", sum(|child| child.process.writing)),
-        ("keepalive", sum(Child::keep_alive)),
+        ("keepalive", sum(ChildFigures::keep_alive)),
         ("closing", sum(|child| child.process.lingering)),
     ];
     out.gauges("apache_connections", "Apache connection statuses", "state", &rows);
@@ -175,7 +175,7 @@ fn apache_states(out: &mut Text, figures: &Figures) {
     out.gauges("apache_scoreboard", "Apache scoreboard statuses", "state", &rows);
 }
 
-fn limits(out: &mut Text, all: &Everything) {
+fn limits(out: &mut MetricsText, all: &Everything) {
     let figures = &all.figures;
     let Totals { bytes, busy_us, .. } = figures.totals;
     out.counter("trivet_sent_bytes", "Bytes sent, with heads", bytes);
@@ -195,7 +195,7 @@ fn limits(out: &mut Text, all: &Everything) {
     out.gauges("trivet_limited_by", "What limits the server: 1 for one of these", "what", &rows);
 }
 
-fn machine(out: &mut Text, all: &Everything, minute: &Minute) {
+fn machine(out: &mut MetricsText, all: &Everything, minute: &Minute) {
     let Some(last) = all.figures.seconds.last() else { return };
     let cpu_s = ratio(last.cpu_us, 1_000_000);
     out.counter("trivet_cpu_seconds", "CPU time of the server with all children", cpu_s);
@@ -221,7 +221,7 @@ fn machine(out: &mut Text, all: &Everything, minute: &Minute) {
 /// One figure of an account.
 type Value = fn(&AccountView) -> f64;
 
-fn urls(out: &mut Text, all: &Everything) {
+fn urls(out: &mut MetricsText, all: &Everything) {
     let rows: Vec<(&str, String, &AccountView)> =
         all.accounts.iter().map(|row| (all.host(row), name(row), row)).collect();
     let families: [(&str, &str, Value); 4] = [
@@ -248,7 +248,7 @@ fn urls(out: &mut Text, all: &Everything) {
     }
     out.family("trivet_url_wait_seconds", "counter", "Time spent waiting, by cause");
     for (host, pattern, row) in &rows {
-        let waits = Cause::all().zip(row.times.waits_ns);
+        let waits = WaitCause::all().zip(row.times.waits_ns);
         for (cause, wait_ns) in waits.filter(|wait| wait.1 > 0) {
             let labels = [("host", *host), ("pattern", pattern), ("cause", cause.name())];
             out.sample("trivet_url_wait_seconds_total", &labels, seconds_of(wait_ns));
@@ -261,7 +261,7 @@ fn urls(out: &mut Text, all: &Everything) {
 }
 
 /// Classes are cumulative here.
-fn histogram(out: &mut Text, host: &str, pattern: &str, row: &AccountView) {
+fn histogram(out: &mut MetricsText, host: &str, pattern: &str, row: &AccountView) {
     const NAME: &str = "trivet_url_duration_seconds";
     let bounds = WALL_BOUNDS_US.map(|us| number(ratio(us, 1_000_000)));
     let bounds = bounds.iter().map(String::as_str).chain(["+Inf"]);
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn hostile_text_stays_within_its_label() {
-        let mut out = Text(String::new());
+        let mut out = MetricsText(String::new());
         out.sample("x", &[("a", "q\"\\\n{}\r\u{0}<script>"), ("b", "")], 1.5);
         let expected = "x{a=\"q\\\"\\\\\\n{}\\\\u000d\\\\u0000<script>\",b=\"\"} 1.5\n";
         assert_eq!(out.0, expected);
@@ -320,7 +320,7 @@ mod tests {
         names.extend([b"\\xff".to_vec(), b"\\u0085".to_vec(), b"\\x85".to_vec(), b"\x85".to_vec()]);
         let mut seen = std::collections::HashSet::new();
         for name in names {
-            let mut out = Text(String::new());
+            let mut out = MetricsText(String::new());
             out.label(&readable(&name));
             assert!(!out.0.contains(char::is_control), "{}", name.escape_ascii());
             assert!(seen.insert(out.0), "{} is not alone", name.escape_ascii());
@@ -333,7 +333,7 @@ mod tests {
         row.histogram[0] = 2;
         row.histogram[22] = 1;
         row.histogram[23] = u64::MAX;
-        let mut out = Text(String::new());
+        let mut out = MetricsText(String::new());
         histogram(&mut out, "h", "/p", &row);
         let lines: Vec<&str> = out.0.lines().collect();
         let head = "trivet_url_duration_seconds_bucket{host=\"h\",pattern=\"/p\",le=";

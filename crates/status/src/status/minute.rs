@@ -1,7 +1,7 @@
 //! The last minute: rates between the first and the last second that the parent has noted.
 
 use super::number::ratio;
-use scoreboard::Second;
+use scoreboard::HistorySecond;
 
 /// What happened from one second to another. Shares are of the time between them, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ pub(super) struct Minute {
 
 impl Minute {
     /// `None` before there are two seconds.
-    pub(super) fn of(seconds: &[Second]) -> Option<Self> {
+    pub(super) fn of(seconds: &[HistorySecond]) -> Option<Self> {
         let (first, last) = (seconds.first()?, seconds.last()?);
         let span_ms = last.at_ms.saturating_sub(first.at_ms);
         if span_ms == 0 {
@@ -36,11 +36,11 @@ impl Minute {
         }
         let elapsed_s = ratio(span_ms, 1000);
         // Counters of children may be nonsense, and go back.
-        let more = |value: fn(&Second) -> u64| value(last).saturating_sub(value(first));
+        let more = |value: fn(&HistorySecond) -> u64| value(last).saturating_sub(value(first));
         let share = |part_us: u64| (ratio(part_us, span_ms) / 1000.0).min(1.0);
         let rest = &seconds[1..];
         let busy = rest.iter().fold(0_u64, |sum, second| sum.saturating_add(second.busy));
-        let max = |value: fn(&Second) -> u64| seconds.iter().map(value).max().unwrap_or(0);
+        let max = |value: fn(&HistorySecond) -> u64| seconds.iter().map(value).max().unwrap_or(0);
         let requests = more(|second| second.totals.requests);
         Some(Self {
             seconds: elapsed_s,
@@ -64,7 +64,7 @@ impl Minute {
     }
 }
 
-fn machine(first: &Second, last: &Second) -> Option<[f64; 3]> {
+fn machine(first: &HistorySecond, last: &HistorySecond) -> Option<[f64; 3]> {
     let [all, busy, disk, stolen] =
         [0, 1, 2, 3].map(|of| last.machine_ticks[of].saturating_sub(first.machine_ticks[of]));
     (all > 0).then(|| [busy, disk, stolen].map(|ticks| ratio(ticks, all).min(1.0)))
@@ -75,8 +75,8 @@ mod tests {
     use super::*;
     use scoreboard::Totals;
 
-    fn second(at_ms: u64, requests: u64, busy: u64) -> Second {
-        Second {
+    fn second(at_ms: u64, requests: u64, busy: u64) -> HistorySecond {
+        HistorySecond {
             at_ms,
             totals: Totals { requests, bytes: requests * 100, busy_us: 0 },
             busy,
@@ -85,7 +85,7 @@ mod tests {
             stalled_us: [Some(at_ms * 100), None, Some(at_ms * 5000)],
             available_kib: Some(at_ms),
             limit_ms: at_ms / 4,
-            ..Second::default()
+            ..HistorySecond::default()
         }
     }
 
@@ -110,8 +110,10 @@ mod tests {
 
     #[test]
     fn counters_that_go_back_give_no_negative_rates() {
-        let minute =
-            Minute::of(&[second(20_000, 50, 0), Second { at_ms: 21_000, ..Second::default() }]);
+        let minute = Minute::of(&[
+            second(20_000, 50, 0),
+            HistorySecond { at_ms: 21_000, ..HistorySecond::default() },
+        ]);
         let minute = minute.unwrap();
         assert_eq!((minute.requests, minute.server_cores, minute.machine), (0, 0.0, None));
     }

@@ -21,14 +21,14 @@ mod verdict;
 
 use config::{Args, Call, Directive, Error, Scope};
 use everything::Everything;
-use figures::Figures;
+use figures::StatusFigures;
 pub use holders::holders;
 use hosts::Hosts;
 pub use line::status_line;
 use logging::sink::local_time;
 use logging::time::TimeFormat;
 use message::Method;
-use scoreboard::{Snapshot, TallyView};
+use scoreboard::{SlotCountsView, Snapshot};
 use server::error_document;
 use server::failure::Failure;
 use server::handler::{self, Handler};
@@ -82,7 +82,7 @@ fn open(site: &mut Site) -> Result<(), String> {
 }
 
 /// Who answers, under which names.
-struct Names<'a> {
+struct ServerNames<'a> {
     /// As the client calls the server (UseCanonicalName Off).
     server: String,
     /// The address that the request came to.
@@ -92,12 +92,12 @@ struct Names<'a> {
     signature: Vec<u8>,
 }
 
-impl Names<'_> {
+impl ServerNames<'_> {
     /// Name and port of the host that a slot has worked for.
-    fn of_host(&self, tally: &TallyView) -> String {
-        let place = usize::try_from(tally.host).unwrap_or(usize::MAX);
+    fn of_host(&self, counts: &SlotCountsView) -> String {
+        let place = usize::try_from(counts.host).unwrap_or(usize::MAX);
         let name = self.hosts.get(place).map_or(hosts::UNKNOWN, |host| &host.log_name);
-        let port = if tally.port == 0 { self.local.port() } else { tally.port };
+        let port = if counts.port == 0 { self.local.port() } else { counts.port };
         format!("{name}:{port}")
     }
 }
@@ -137,11 +137,11 @@ fn respond(request: &RequestContext<'_>) -> Result<Response, Failure> {
 }
 
 /// What httpd shows as well.
-fn figures(request: &RequestContext<'_>) -> Figures {
+fn figures(request: &RequestContext<'_>) -> StatusFigures {
     let (mpm, board) = (&request.site().mpm, request.context.board());
     let processes_max = request.context.processes_max();
     let snapshot = Snapshot::take(board);
-    Figures::new(&snapshot, mpm.kind, processes_max, |seen| board.never_less(seen))
+    StatusFigures::new(&snapshot, mpm.kind, processes_max, |seen| board.never_less(seen))
 }
 
 /// `has_series` says that counters of URLs have to last, because rates are made of them.
@@ -163,8 +163,8 @@ fn everything(request: &RequestContext<'_>, has_series: bool) -> Everything {
     Everything::new(figures(request), accounts, hosts, workers_max, cores)
 }
 
-fn names<'a>(request: &'a RequestContext<'_>) -> Names<'a> {
-    Names {
+fn names<'a>(request: &'a RequestContext<'_>) -> ServerNames<'a> {
+    ServerNames {
         server: request.server_name(),
         local: request.received().local,
         hosts: &request.site().hosts,
@@ -176,13 +176,13 @@ fn names<'a>(request: &'a RequestContext<'_>) -> Names<'a> {
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_status = request.method().is_some_and(Method::is_get_or_head)
         && handler::effective(request)?.as_deref() == Some("server-status");
-    Ok(is_status.then(|| Rc::new(Page) as Rc<dyn Handler>))
+    Ok(is_status.then(|| Rc::new(StatusPage) as Rc<dyn Handler>))
 }
 
 /// The page.
-struct Page;
+struct StatusPage;
 
-impl Handler for Page {
+impl Handler for StatusPage {
     fn name(&self) -> &'static str {
         "server-status"
     }

@@ -2,9 +2,9 @@
 //! that a client sent is escaped.
 
 use super::everything::Everything;
-use super::figures::{Child, Figures};
+use super::figures::{ChildFigures, StatusFigures};
 use super::number::{bytes, general, kilobytes, ratio, significant};
-use super::{Names, Shows, beyond, in_words, load_averages, long_time, rows};
+use super::{ServerNames, Shows, beyond, in_words, load_averages, long_time, rows};
 use message::escape::html_escape;
 use scoreboard::{Older, ProcessView, Totals};
 use server::{IDENTITY, built};
@@ -14,7 +14,7 @@ use std::io::Write as _;
 const LINE_LETTERS: usize = 64;
 
 /// The page.
-pub(super) fn html(all: &Everything, names: &Names<'_>, shows: Shows) -> Vec<u8> {
+pub(super) fn html(all: &Everything, names: &ServerNames<'_>, shows: Shows) -> Vec<u8> {
     let figures = &all.figures;
     let mut out = Vec::with_capacity(8192);
     head(&mut out, figures, names);
@@ -43,7 +43,7 @@ pub(super) fn html(all: &Everything, names: &Names<'_>, shows: Shows) -> Vec<u8>
     out
 }
 
-fn head(out: &mut Vec<u8>, figures: &Figures, names: &Names<'_>) {
+fn head(out: &mut Vec<u8>, figures: &StatusFigures, names: &ServerNames<'_>) {
     out.extend_from_slice(
         b"<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \
           \"http://www.w3.org/TR/html4/strict.dtd\">\n<html><head>\n\
@@ -61,8 +61,8 @@ fn head(out: &mut Vec<u8>, figures: &Figures, names: &Names<'_>) {
     );
 }
 
-fn summary(out: &mut Vec<u8>, figures: &Figures, is_extended: bool) {
-    let Figures { generation, .. } = *figures;
+fn summary(out: &mut Vec<u8>, figures: &StatusFigures, is_extended: bool) {
+    let StatusFigures { generation, .. } = *figures;
     let _ = write!(
         out,
         "<dt>Current Time: {}</dt>\n<dt>Restart Time: {}</dt>\n\
@@ -82,13 +82,13 @@ fn summary(out: &mut Vec<u8>, figures: &Figures, is_extended: bool) {
         out,
         "<dt>{} requests currently being processed, {} workers gracefully restarting, {} idle \
          workers</dt>",
-        figures.slots(Child::busy),
+        figures.slots(ChildFigures::busy),
         figures.graceful(),
-        figures.slots(Child::idle),
+        figures.slots(ChildFigures::idle),
     );
 }
 
-fn traffic(out: &mut Vec<u8>, figures: &Figures) {
+fn traffic(out: &mut Vec<u8>, figures: &StatusFigures) {
     let Totals { requests, bytes: sent, .. } = figures.totals;
     let busy_ms = figures.busy_ms();
     let [user, system, children_user, children_system] = figures.cpu.seconds().map(general);
@@ -121,7 +121,7 @@ fn rates(requests: u64, sent: u64, busy_ms: u64, uptime_s: u64) -> String {
 }
 
 /// The table of processes and their connections.
-fn children(out: &mut Vec<u8>, figures: &Figures) {
+fn children(out: &mut Vec<u8>, figures: &StatusFigures) {
     out.extend_from_slice(
         b"\n\n<table rules=\"all\" cellpadding=\"1%\">\n<tr><th rowspan=\"2\">Slot</th>\
           <th rowspan=\"2\">PID</th><th rowspan=\"2\">Stopping</th>\
@@ -144,9 +144,9 @@ fn children(out: &mut Vec<u8>, figures: &Figures) {
         figures.connections(|child| child.process.connections) + figures.older.connections;
     let writing = figures.connections(|child| child.process.writing);
     let closing = figures.connections(|child| child.process.lingering);
-    let keep_alive = figures.connections(Child::keep_alive);
-    let (busy, graceful) = (figures.slots(Child::busy), figures.graceful());
-    let idle = figures.slots(Child::idle);
+    let keep_alive = figures.connections(ChildFigures::keep_alive);
+    let (busy, graceful) = (figures.slots(ChildFigures::busy), figures.graceful());
+    let idle = figures.slots(ChildFigures::idle);
     let (processes, stopping) = (figures.processes(), figures.stopping());
     cells(out, &[&"Sum", &processes, &stopping, &connections, &"&nbsp;", &busy, &graceful, &idle]);
     cells(out, &[&0, &writing, &keep_alive, &closing]);
@@ -154,7 +154,7 @@ fn children(out: &mut Vec<u8>, figures: &Figures) {
 }
 
 /// Children of earlier generations. What each does stands on a scoreboard of their own.
-fn older(out: &mut Vec<u8>, figures: &Figures) {
+fn older(out: &mut Vec<u8>, figures: &StatusFigures) {
     let Older { processes, busy, connections, .. } = figures.older;
     if processes > 0 {
         cells(out, &[&"-", &processes, &"yes (old gen)", &connections, &"no"]);
@@ -173,7 +173,7 @@ fn cells(out: &mut Vec<u8>, values: &[&dyn std::fmt::Display]) {
     }
 }
 
-fn scoreboard(out: &mut Vec<u8>, figures: &Figures) {
+fn scoreboard(out: &mut Vec<u8>, figures: &StatusFigures) {
     let letters = figures.scoreboard();
     out.extend_from_slice(b"<pre>");
     for line in letters.as_bytes().chunks(LINE_LETTERS) {
@@ -187,7 +187,7 @@ fn scoreboard(out: &mut Vec<u8>, figures: &Figures) {
 
 /// Without the figures of single slots: which process has which states. httpd shows places that
 /// cannot be used as well, with a blank for a state; here they are left out.
-fn pids(out: &mut Vec<u8>, figures: &Figures) {
+fn pids(out: &mut Vec<u8>, figures: &StatusFigures) {
     out.extend_from_slice(b"PID Key: <br />\n<pre>\n");
     let slots = figures.shown_children().flat_map(|child| {
         let pid = if child.is_there() { child.process.pid } else { 0 };

@@ -1,17 +1,17 @@
 //! The slots one by one: as a table, or under `?notable` as a list (status_handler of
 //! mod_status.c).
 
-use super::Names;
-use super::figures::{Child, Figures, is_busy};
+use super::ServerNames;
+use super::figures::{ChildFigures, StatusFigures, is_busy};
 use super::number::{bytes, general, ratio};
 use message::escape::{html_escape, log_escape};
-use scoreboard::{TallyView, WorkerView};
+use scoreboard::{SlotCountsView, WorkerView};
 use std::io::Write as _;
 
 /// A slot in its child.
-struct Slot<'a> {
+struct SlotRow<'a> {
     number: usize,
-    child: &'a Child,
+    child: &'a ChildFigures,
     row: &'a WorkerView,
     letter: u8,
     /// Since its last request began.
@@ -19,21 +19,21 @@ struct Slot<'a> {
 }
 
 /// Slots that are busy, and those that once were.
-fn shown(figures: &Figures) -> impl Iterator<Item = Slot<'_>> {
+fn shown(figures: &StatusFigures) -> impl Iterator<Item = SlotRow<'_>> {
     figures.children.iter().enumerate().flat_map(move |(number, child)| {
         let rows = child.workers.iter().zip(child.letters());
         rows.filter(|(row, letter)| row.requests > 0 || !matches!(letter, b'_' | b'.' | b'I')).map(
             move |(row, letter)| {
                 let age_ms = figures.now_ms.saturating_sub(row.started_ms);
                 let age_s = if row.started_ms == 0 { 0 } else { age_ms / 1000 };
-                Slot { number, child, row, letter, age_s }
+                SlotRow { number, child, row, letter, age_s }
             },
         )
     })
 }
 
 /// The table, with its legend.
-pub(super) fn table(out: &mut Vec<u8>, figures: &Figures, names: &Names<'_>) {
+pub(super) fn table(out: &mut Vec<u8>, figures: &StatusFigures, names: &ServerNames<'_>) {
     out.extend_from_slice(
         b"\n\n<table border=\"0\"><tr><th>Srv</th><th>PID</th><th>Acc</th><th>M</th><th>CPU\n\
           </th><th>SS</th><th>Req</th><th>Dur</th><th>Conn</th><th>Child</th><th>Slot</th>\
@@ -45,9 +45,9 @@ pub(super) fn table(out: &mut Vec<u8>, figures: &Figures, names: &Names<'_>) {
     out.extend_from_slice(LEGEND.as_bytes());
 }
 
-fn row(out: &mut Vec<u8>, slot: &Slot<'_>, names: &Names<'_>) {
-    let Slot { number, child, row, letter, age_s } = *slot;
-    let TallyView { connection_bytes, child_bytes, .. } = row.tally;
+fn row(out: &mut Vec<u8>, slot: &SlotRow<'_>, names: &ServerNames<'_>) {
+    let SlotRow { number, child, row, letter, age_s } = *slot;
+    let SlotCountsView { connection_bytes, child_bytes, .. } = row.counts;
     let (open, close) = if is_busy(letter) || letter == b'S' { ("<b>", "</b>") } else { ("", "") };
     let [of_connection, of_child, of_slot] = requests(slot);
     // Writing to a Vec cannot fail, here and below.
@@ -67,38 +67,38 @@ fn row(out: &mut Vec<u8>, slot: &Slot<'_>, names: &Names<'_>) {
         ratio(row.bytes, 1 << 20),
         row.client.to_canonical(),
     );
-    html_escape(names.of_host(&row.tally).as_bytes(), out);
+    html_escape(names.of_host(&row.counts).as_bytes(), out);
     out.extend_from_slice(b"</td><td nowrap>");
     request(out, row);
     out.extend_from_slice(b"</td></tr>\n\n");
 }
 
 /// Requests of the connection, of the child and of the slot.
-fn requests(slot: &Slot<'_>) -> [u64; 3] {
-    let TallyView { connection_requests, child_requests, .. } = slot.row.tally;
+fn requests(slot: &SlotRow<'_>) -> [u64; 3] {
+    let SlotCountsView { connection_requests, child_requests, .. } = slot.row.counts;
     let is_there = slot.child.is_there();
     [connection_requests, if is_there { child_requests } else { 0 }, slot.row.requests]
 }
 
-fn pid(slot: &Slot<'_>) -> String {
+fn pid(slot: &SlotRow<'_>) -> String {
     if slot.child.is_there() { slot.row.pid.to_string() } else { "-".to_owned() }
 }
 
 /// How long the last request took; 0 while one is under way.
-fn last_ms(slot: &Slot<'_>) -> u64 {
-    if slot.letter == b'W' { 0 } else { slot.row.tally.last_us / 1000 }
+fn last_ms(slot: &SlotRow<'_>) -> u64 {
+    if slot.letter == b'W' { 0 } else { slot.row.counts.last_us / 1000 }
 }
 
 /// The list.
-pub(super) fn list(out: &mut Vec<u8>, figures: &Figures, names: &Names<'_>) {
+pub(super) fn list(out: &mut Vec<u8>, figures: &StatusFigures, names: &ServerNames<'_>) {
     out.extend_from_slice(b"<hr /><h2>Server Details</h2>\n\n");
     for slot in shown(figures) {
         item(out, &slot, names);
     }
 }
 
-fn item(out: &mut Vec<u8>, slot: &Slot<'_>, names: &Names<'_>) {
-    let Slot { number, child, row, letter, age_s } = *slot;
+fn item(out: &mut Vec<u8>, slot: &SlotRow<'_>, names: &ServerNames<'_>) {
+    let SlotRow { number, child, row, letter, age_s } = *slot;
     let [user, system, children_user, children_system] = child.cpu.seconds().map(general);
     let [of_connection, of_child, of_slot] = requests(slot);
     let _ = write!(
@@ -110,14 +110,14 @@ fn item(out: &mut Vec<u8>, slot: &Slot<'_>, names: &Names<'_>) {
         word(letter),
         last_ms(slot),
         row.busy_us / 1000,
-        bytes(row.tally.connection_bytes),
-        bytes(if child.is_there() { row.tally.child_bytes } else { 0 }),
+        bytes(row.counts.connection_bytes),
+        bytes(if child.is_there() { row.counts.child_bytes } else { 0 }),
         bytes(row.bytes),
         row.client.to_canonical(),
     );
     request(out, row);
     out.extend_from_slice(b"}</i> <i>(http/1.1)</i> <b>[");
-    html_escape(names.of_host(&row.tally).as_bytes(), out);
+    html_escape(names.of_host(&row.counts).as_bytes(), out);
     out.extend_from_slice(b"]</b><br />\n\n");
 }
 

@@ -5,7 +5,7 @@
 //! workers can (Little's law), and cores * W / C is the number of workers that would keep the
 //! processors busy, to which a fifth is added because requests do not come evenly.
 
-use scoreboard::{CAUSES, Cause};
+use scoreboard::{CAUSES, WaitCause};
 
 /// Fewer requests than this say nothing.
 const REQUESTS_MIN: u64 = 20;
@@ -49,7 +49,7 @@ pub(super) struct Evidence {
 
 /// What limits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LimitKind {
     /// Too little is known.
     Unknown,
     /// Nothing does.
@@ -63,20 +63,20 @@ pub(super) enum Kind {
 }
 
 /// All kinds, with their names in figures.
-pub(super) const KINDS: [(Kind, &str); 7] = [
-    (Kind::Unknown, "unknown"),
-    (Kind::Free, "none"),
-    (Kind::Cpu, "cpu"),
-    (Kind::OtherCpu, "other_cpu"),
-    (Kind::Memory, "memory"),
-    (Kind::Workers, "workers"),
-    (Kind::Wait, "wait"),
+pub(super) const KINDS: [(LimitKind, &str); 7] = [
+    (LimitKind::Unknown, "unknown"),
+    (LimitKind::Free, "none"),
+    (LimitKind::Cpu, "cpu"),
+    (LimitKind::OtherCpu, "other_cpu"),
+    (LimitKind::Memory, "memory"),
+    (LimitKind::Workers, "workers"),
+    (LimitKind::Wait, "wait"),
 ];
 
 /// The verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
-    pub(super) kind: Kind,
+    pub(super) kind: LimitKind,
     /// One or two sentences.
     pub(super) text: String,
     /// How the numbers in them came about.
@@ -132,9 +132,9 @@ impl Evidence {
     }
 
     /// What requests wait for most, and its share of their time.
-    fn top_wait(&self) -> Option<(Cause, f64)> {
+    fn top_wait(&self) -> Option<(WaitCause, f64)> {
         let shares =
-            Cause::all().zip(self.waits_s).map(|(cause, wait_s)| (cause, wait_s / self.wall_s));
+            WaitCause::all().zip(self.waits_s).map(|(cause, wait_s)| (cause, wait_s / self.wall_s));
         shares.filter(|row| row.1.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
@@ -144,13 +144,13 @@ pub(super) fn verdict(evidence: &Evidence) -> Verdict {
     let capacity = evidence.capacity();
     let working = capacity.as_ref().map_or_else(Vec::new, |capacity| evidence.working(capacity));
     let Some(capacity) = capacity.filter(|_| evidence.requests >= REQUESTS_MIN) else {
-        return Verdict { kind: Kind::Unknown, text: seen(evidence), working: Vec::new() };
+        return Verdict { kind: LimitKind::Unknown, text: seen(evidence), working: Vec::new() };
     };
     let rules = [memory, cpu, workers, wait];
     let (kind, text) = rules
         .iter()
         .find_map(|rule| rule(evidence, &capacity))
-        .unwrap_or_else(|| (Kind::Free, free(evidence, &capacity)));
+        .unwrap_or_else(|| (LimitKind::Free, free(evidence, &capacity)));
     Verdict { kind, text, working }
 }
 
@@ -169,7 +169,7 @@ fn seen(evidence: &Evidence) -> String {
     )
 }
 
-type Rule = Option<(Kind, String)>;
+type Rule = Option<(LimitKind, String)>;
 
 fn memory(evidence: &Evidence, _: &Capacity) -> Rule {
     let share = evidence.memory_share.filter(|share| *share >= MEMORY_SHARE)?;
@@ -180,7 +180,7 @@ fn memory(evidence: &Evidence, _: &Capacity) -> Rule {
         evidence.seconds,
         evidence.workers_max
     );
-    Some((Kind::Memory, text))
+    Some((LimitKind::Memory, text))
 }
 
 fn cpu(evidence: &Evidence, capacity: &Capacity) -> Rule {
@@ -203,7 +203,7 @@ fn cpu(evidence: &Evidence, capacity: &Capacity) -> Rule {
             percent(busy),
             percent(own)
         );
-        return Some((Kind::OtherCpu, text));
+        return Some((LimitKind::OtherCpu, text));
     }
     let text = format!(
         "CPU-bound: processors are busy for {} of the time, and this server uses {server_cores:.2} \
@@ -216,7 +216,7 @@ fn cpu(evidence: &Evidence, capacity: &Capacity) -> Rule {
         capacity.workers_wanted.max(1.0),
         evidence.workers_max
     );
-    Some((Kind::Cpu, text))
+    Some((LimitKind::Cpu, text))
 }
 
 fn workers(evidence: &Evidence, capacity: &Capacity) -> Rule {
@@ -235,7 +235,7 @@ fn workers(evidence: &Evidence, capacity: &Capacity) -> Rule {
         evidence.cores,
         more_workers(evidence, capacity)
     );
-    Some((Kind::Workers, text))
+    Some((LimitKind::Workers, text))
 }
 
 /// How many there should be. A large step is taken in several, because what holds the workers may
@@ -269,23 +269,23 @@ fn wait(evidence: &Evidence, capacity: &Capacity) -> Rule {
         capacity.workers_per_s,
         advice(cause)
     );
-    Some((Kind::Wait, text))
+    Some((LimitKind::Wait, text))
 }
 
 /// What to do about a wait.
-fn advice(cause: Cause) -> &'static str {
+fn advice(cause: WaitCause) -> &'static str {
     match cause {
-        Cause::Slot => "Raise MaxRequestWorkers.",
-        Cause::ClientRead => "RequestReadTimeout limits it; MPM event needs no thread for it.",
-        Cause::ClientWrite => "Timeout limits it; MPM event needs no thread for it.",
-        Cause::BackendConnect | Cause::BackendFirstByte | Cause::BackendBody => {
+        WaitCause::Slot => "Raise MaxRequestWorkers.",
+        WaitCause::ClientRead => "RequestReadTimeout limits it; MPM event needs no thread for it.",
+        WaitCause::ClientWrite => "Timeout limits it; MPM event needs no thread for it.",
+        WaitCause::BackendConnect | WaitCause::BackendFirstByte | WaitCause::BackendBody => {
             "Give the backend more processes or less to do; more workers here only queue there."
         }
-        Cause::Disk => "More memory lets the kernel cache files.",
-        Cause::Helper => {
+        WaitCause::Disk => "More memory lets the kernel cache files.",
+        WaitCause::Helper => {
             "AuthBasicProvider with a cheaper hash, or HostnameLookups Off, shortens it."
         }
-        Cause::Handler => "Look at the URL at the top of the table.",
+        WaitCause::Handler => "Look at the URL at the top of the table.",
     }
 }
 
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    fn waits(cause: Cause, wait_s: f64) -> [f64; CAUSES] {
+    fn waits(cause: WaitCause, wait_s: f64) -> [f64; CAUSES] {
         let mut waits_s = [0.0; CAUSES];
         waits_s[cause as usize] = wait_s;
         waits_s
@@ -347,59 +347,64 @@ mod tests {
     #[test]
     fn each_kind_follows_from_its_figures() {
         let quiet = Evidence { at_limit_s: 0.0, busy_mean: 3.0, ..base() };
-        let waits = waits(Cause::BackendFirstByte, 92.0);
+        let waits = waits(WaitCause::BackendFirstByte, 92.0);
         let rows = [
-            ("at the limit", base(), Kind::Workers, "Set MaxRequestWorkers 392"),
+            ("at the limit", base(), LimitKind::Workers, "Set MaxRequestWorkers 392"),
             (
                 "far from what processors can do",
                 Evidence { server_cores: 0.01, ..base() },
-                Kind::Workers,
+                LimitKind::Workers,
                 "Set MaxRequestWorkers 300 and look again: processors have room for 36000,",
             ),
-            ("who holds them", Evidence { waits_s: waits, ..base() }, Kind::Workers, "(92 %)"),
-            ("quiet", quiet, Kind::Free, "No limit is near: 3.0 of 150 workers"),
-            ("waits", Evidence { waits_s: waits, ..quiet }, Kind::Wait, "92 % of the time"),
+            ("who holds them", Evidence { waits_s: waits, ..base() }, LimitKind::Workers, "(92 %)"),
+            ("quiet", quiet, LimitKind::Free, "No limit is near: 3.0 of 150 workers"),
+            ("waits", Evidence { waits_s: waits, ..quiet }, LimitKind::Wait, "92 % of the time"),
             (
                 "busy",
                 Evidence { server_cores: 1.9, machine_share: Some(0.97), ..base() },
-                Kind::Cpu,
+                LimitKind::Cpu,
                 "1.90 of 2, 3.9 ms for a request. At most 509 requests/s",
             ),
             (
                 "busy by itself, and the kernel does not say",
                 Evidence { server_cores: 1.9, machine_share: None, ..quiet },
-                Kind::Cpu,
+                LimitKind::Cpu,
                 "95 %",
             ),
             (
                 "others are busy",
                 Evidence { server_cores: 0.1, machine_share: Some(1.0), ..base() },
-                Kind::OtherCpu,
+                LimitKind::OtherCpu,
                 "by other programs",
             ),
             (
                 "others are busy, and requests only wait",
                 Evidence { machine_share: Some(1.0), cpu_s: 5.0, waits_s: waits, ..quiet },
-                Kind::Wait,
+                LimitKind::Wait,
                 "92 %",
             ),
             (
                 "memory",
                 Evidence { memory_share: Some(0.3), server_cores: 1.9, ..base() },
-                Kind::Memory,
+                LimitKind::Memory,
                 "in 30 % of the last 60 s",
             ),
             (
                 "few",
                 Evidence { requests: 3, ..base() },
-                Kind::Unknown,
+                LimitKind::Unknown,
                 "No verdict: 3 of the 20 requests that it takes came in the last 60 s.",
             ),
-            ("none", Evidence { requests: 0, ..quiet }, Kind::Unknown, "No verdict: 0 of the 20"),
+            (
+                "none",
+                Evidence { requests: 0, ..quiet },
+                LimitKind::Unknown,
+                "No verdict: 0 of the 20",
+            ),
             (
                 "too quick to be seen at any look",
                 Evidence { requests: 100, seconds: 5.0, busy_mean: 0.0, ..quiet },
-                Kind::Unknown,
+                LimitKind::Unknown,
                 "the 100 requests of the last 5 s left too little to see, 0.0 busy workers",
             ),
         ];
@@ -413,12 +418,12 @@ mod tests {
     #[test]
     fn what_programs_use_that_requests_wait_for_is_the_servers() {
         let quiet = Evidence { at_limit_s: 0.0, busy_mean: 3.0, ..base() };
-        let waits = waits(Cause::BackendFirstByte, 92.0);
+        let waits = waits(WaitCause::BackendFirstByte, 92.0);
         let rows = [
             (
                 "busy with programs that requests wait for",
                 Evidence { server_cores: 1.9, cpu_s: 1.0, waits_s: waits, ..base() },
-                Kind::Cpu,
+                LimitKind::Cpu,
                 "CPU-bound: processors are busy for 95 %",
             ),
             (
@@ -430,7 +435,7 @@ mod tests {
                     waits_s: waits,
                     ..quiet
                 },
-                Kind::Cpu,
+                LimitKind::Cpu,
                 "uses 1.10 of 2",
             ),
         ];

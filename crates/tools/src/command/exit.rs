@@ -1,7 +1,7 @@
 //! How a command ends: the code tells a script what went wrong without reading the text.
 
 use crate::report::Summary;
-use load::Failure;
+use load::FailureKind;
 
 /// Exit codes. Those from 10 on mean that not one request was answered but by redirects, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,27 +54,28 @@ impl Exit {
         if summary.answers > summary.redirected || summary.errors == 0 {
             return Self::Done;
         }
-        let times = |kind: &Failure| summary.errors_by_kind.get(kind.name()).copied().unwrap_or(0);
-        Failure::ALL.into_iter().max_by_key(times).map_or(Self::Other, Self::of_failure)
+        let times =
+            |kind: &FailureKind| summary.errors_by_kind.get(kind.name()).copied().unwrap_or(0);
+        FailureKind::ALL.into_iter().max_by_key(times).map_or(Self::Other, Self::of_failure)
     }
 
     /// Of a kind of failure.
-    const fn of_failure(failure: Failure) -> Self {
+    const fn of_failure(failure: FailureKind) -> Self {
         match failure {
-            Failure::Refused => Self::Refused,
-            Failure::Unreachable => Self::Unreachable,
-            Failure::ConnectTimeout | Failure::Timeout => Self::Timeout,
-            Failure::ConnectBroken | Failure::Closed | Failure::Reset => Self::Closed,
-            Failure::Truncated => Self::Truncated,
-            Failure::Malformed => Self::Malformed,
-            Failure::Tls => Self::Tls,
-            Failure::Redirects => Self::Redirects,
-            Failure::NoDescriptor => Self::Descriptors,
-            Failure::NoPort
-            | Failure::Status
-            | Failure::Length
-            | Failure::Content
-            | Failure::Other => Self::Other,
+            FailureKind::Refused => Self::Refused,
+            FailureKind::Unreachable => Self::Unreachable,
+            FailureKind::ConnectTimeout | FailureKind::Timeout => Self::Timeout,
+            FailureKind::ConnectBroken | FailureKind::Closed | FailureKind::Reset => Self::Closed,
+            FailureKind::Truncated => Self::Truncated,
+            FailureKind::Malformed => Self::Malformed,
+            FailureKind::Tls => Self::Tls,
+            FailureKind::Redirects => Self::Redirects,
+            FailureKind::NoDescriptor => Self::Descriptors,
+            FailureKind::NoPort
+            | FailureKind::Status
+            | FailureKind::Length
+            | FailureKind::Content
+            | FailureKind::Other => Self::Other,
         }
     }
 }

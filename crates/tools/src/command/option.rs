@@ -21,7 +21,7 @@ pub(super) struct CommandOption<T: 'static> {
 }
 
 /// Rows under a heading.
-pub(super) struct Group<T: 'static> {
+pub(super) struct OptionGroup<T: 'static> {
     pub(super) heading: &'static str,
     pub(super) rows: &'static [CommandOption<T>],
 }
@@ -39,7 +39,7 @@ pub(super) enum CommandLine {
 /// # Errors
 /// The first thing that cannot be understood, with the nearest known name.
 pub(super) fn read<T>(
-    groups: &[Group<T>],
+    groups: &[OptionGroup<T>],
     args: impl IntoIterator<Item = OsString>,
     into: &mut T,
 ) -> Result<CommandLine, String> {
@@ -87,7 +87,7 @@ fn utf8(word: OsString) -> Result<String, String> {
 const HELP_COLUMN: usize = 26;
 
 /// The options as they stand in the help.
-pub(super) fn help<T>(groups: &[Group<T>]) -> String {
+pub(super) fn help<T>(groups: &[OptionGroup<T>]) -> String {
     let mut out = String::new();
     for group in groups {
         let _ = writeln!(out, "{}:", group.heading);

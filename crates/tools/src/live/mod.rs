@@ -6,7 +6,7 @@ mod picture;
 mod progress;
 
 use crate::report::PerSecond;
-use picture::Picture;
+use picture::LivePicture;
 pub(crate) use progress::Goal;
 use std::io::{IsTerminal as _, Write as _};
 
@@ -17,7 +17,7 @@ pub(crate) enum Live {
     /// Something that reads lines.
     Lines,
     /// Somebody at a terminal.
-    Terminal(Box<Picture>),
+    Terminal(Box<LivePicture>),
 }
 
 impl Live {
@@ -30,7 +30,7 @@ impl Live {
             return Self::Lines;
         }
         // A terminal that cannot be drawn on can still show lines.
-        Picture::new(pace).map_or(Self::Lines, |picture| Self::Terminal(Box::new(picture)))
+        LivePicture::new(pace).map_or(Self::Lines, |picture| Self::Terminal(Box::new(picture)))
     }
 
     /// A second has passed; `all` are those until now, and `progress` says how far that is.

@@ -25,13 +25,13 @@ const SMALLEST: Size = Size { width: 40, height: 11 };
 
 /// The picture of one run, on the last lines of a terminal. Where the cursor is it does not ask: a
 /// terminal that does not answer would be waited for, with the keys of Ctrl-C taken meanwhile.
-pub(crate) struct Picture<W: Write = Stderr> {
+pub(crate) struct LivePicture<W: Write = Stderr> {
     terminal: Terminal<CrosstermBackend<W>>,
     size: Size,
     pace: String,
 }
 
-impl Picture {
+impl LivePicture {
     /// A picture on the terminal of standard error.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Picture {
     }
 }
 
-impl<W: Write> Picture<W> {
+impl<W: Write> LivePicture<W> {
     /// A picture on the last lines of a terminal of this size. The lines are made free, and the
     /// place from which they were is kept for the report.
     fn on(out: impl Fn() -> W, size: Size, pace: &str) -> io::Result<Self> {
@@ -228,7 +228,7 @@ mod tests {
     fn the_terminal_is_asked_nothing_and_left_as_it_was() {
         let tape = Tape::default();
         let size = Size { width: 80, height: 24 };
-        let mut picture = Picture::on(|| tape.clone(), size, "5 users").unwrap();
+        let mut picture = LivePicture::on(|| tape.clone(), size, "5 users").unwrap();
         picture.show(&[PerSecond::default()], "9 requests").unwrap();
         picture.clear();
         let text = String::from_utf8_lossy(&tape.0.borrow()).into_owned();
@@ -237,6 +237,6 @@ mod tests {
         assert!(text.contains("5 users"), "{text:?}");
         assert!(text.ends_with("\u{1b}8\u{1b}[J\u{1b}[?25h"), "{text:?}");
         let tiny = Size { width: 80, height: 0 };
-        assert!(Picture::on(|| tape.clone(), tiny, "").is_err());
+        assert!(LivePicture::on(|| tape.clone(), tiny, "").is_err());
     }
 }

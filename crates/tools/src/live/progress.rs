@@ -3,7 +3,7 @@
 use crate::report::units::{count, seconds};
 use load::Window;
 use load::pattern::LoadKind;
-use load::run::Job;
+use load::run::LoadJob;
 
 const SECOND_NS: f64 = 1e9;
 
@@ -18,7 +18,7 @@ pub(crate) struct Goal {
 }
 
 impl Goal {
-    pub(crate) fn of(job: &Job) -> Self {
+    pub(crate) fn of(job: &LoadJob) -> Self {
         let (options, pacer) = (&job.options, &job.pacer);
         let times = [options.duration_ns, pacer.duration_ns()].into_iter().flatten();
         let mut goal = Self {
@@ -33,7 +33,7 @@ impl Goal {
     }
 
     /// Requests that come by the clock are as many as there is time for, and have their moments.
-    fn follow_schedule(&mut self, job: &Job) {
+    fn follow_schedule(&mut self, job: &LoadJob) {
         let end_ns = self.end_s.map(|s| (s * SECOND_NS) as u64);
         let due = end_ns.map(|end_ns| job.pacer.due_before(end_ns).ceil() as u64);
         self.wanted = [due, self.wanted].into_iter().flatten().min();
@@ -84,15 +84,16 @@ mod tests {
     use super::*;
     use load::Pages;
     use load::pacer::Pacer;
-    use load::pattern::Pattern;
-    use load::plan::{Entry, Order, Plan, RequestDefaults, RequestSpec, Variables};
-    use load::run::{Options, PageOptions};
+    use load::pattern::LoadPattern;
+    use load::plan::{Plan, PlanEntry, RequestDefaults, RequestOrder, RequestSpec, Variables};
+    use load::run::{PageOptions, RunOptions};
 
-    fn goal(pattern: Pattern, options: Options) -> Goal {
+    fn goal(pattern: LoadPattern, options: RunOptions) -> Goal {
         let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
-        let entry = Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
-        let plan = Plan::new(vec![entry], Order::InTurn).unwrap();
-        Goal::of(&Job { plan, pacer: Pacer::new(pattern), which: None, options })
+        let entry =
+            PlanEntry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
+        let plan = Plan::new(vec![entry], RequestOrder::InTurn).unwrap();
+        Goal::of(&LoadJob { plan, pacer: Pacer::new(pattern), which: None, options })
     }
 
     fn after(answers: u64) -> Window {
@@ -101,11 +102,11 @@ mod tests {
 
     #[test]
     fn users_have_a_number_or_a_time_before_them() {
-        let users = || Pattern::constant(LoadKind::Users, 4.0, None).unwrap();
-        let with = |requests, seconds: Option<u64>| Options {
+        let users = || LoadPattern::constant(LoadKind::Users, 4.0, None).unwrap();
+        let with = |requests, seconds: Option<u64>| RunOptions {
             requests,
             duration_ns: seconds.map(|s| s * 1_000_000_000),
-            ..Options::default()
+            ..RunOptions::default()
         };
         let by_time = goal(users(), with(None, Some(60)));
         assert_eq!(by_time.text(&after(1200), 12.0), "1,200 requests, 48.0 s left");
@@ -118,15 +119,15 @@ mod tests {
         let both = goal(users(), with(Some(5000), Some(10)));
         assert_eq!(both.text(&after(1000), 3.0), "1,000 of 5,000 requests, 7.0 s left");
         assert_eq!(both.text(&after(4000), 4.0), "4,000 of 5,000 requests, about 1.0 s left");
-        let ramp = goal(Pattern::parse("1-9:30,10").unwrap(), with(None, None));
+        let ramp = goal(LoadPattern::parse("1-9:30,10").unwrap(), with(None, None));
         assert_eq!(ramp.text(&after(3), 30.0), "3 requests, 10.0 s left");
     }
 
     #[test]
     fn a_rate_has_its_requests_and_the_last_moment() {
         let rate = |requests, duration_ns| {
-            let pattern = Pattern::constant(LoadKind::Rate, 50.0, duration_ns).unwrap();
-            goal(pattern, Options { requests, duration_ns, ..Options::default() })
+            let pattern = LoadPattern::constant(LoadKind::Rate, 50.0, duration_ns).unwrap();
+            goal(pattern, RunOptions { requests, duration_ns, ..RunOptions::default() })
         };
         let text = rate(None, Some(10_000_000_000)).text(&after(200), 4.0);
         assert_eq!(text, "200 of 500 requests, 6.0 s left");
@@ -140,9 +141,9 @@ mod tests {
 
     #[test]
     fn pages_are_counted_where_pages_are_loaded() {
-        let users = Pattern::constant(LoadKind::Users, 4.0, None).unwrap();
+        let users = LoadPattern::constant(LoadKind::Users, 4.0, None).unwrap();
         let pages = Some(PageOptions::default());
-        let goal = goal(users, Options { requests: Some(40), pages, ..Options::default() });
+        let goal = goal(users, RunOptions { requests: Some(40), pages, ..RunOptions::default() });
         let pages = Pages { loaded: 7, unasked: 2, failed: 1, ..Pages::default() };
         let so_far = Window { answers: 900, pages: Some(Box::new(pages)), ..Window::default() };
         assert_eq!(goal.text(&so_far, 2.0), "10 of 40 pages, about 6.0 s left");

@@ -5,12 +5,12 @@
 mod find;
 mod usage;
 
-use crate::report::{PerSecond, Server, ServerSecond};
+use crate::report::{PerSecond, ServerRecord, ServerSecond};
 use load::Window;
 use runtime::{clock, memory, process};
 use scoreboard::{RowState, Scoreboard};
 use std::net::SocketAddr;
-use usage::Usage;
+use usage::ProcessUsage;
 
 pub use find::listening;
 pub(crate) use find::{exists, is_local};
@@ -21,19 +21,19 @@ const PSS_PER_SECOND: usize = 8;
 /// Watches a server.
 #[derive(Debug)]
 pub struct Observer {
-    usage: Usage,
+    usage: ProcessUsage,
     /// What is known of the memory of each process.
     memory: Vec<(i32, u64)>,
     /// Which of them comes next.
     turn: usize,
-    board: Option<Busy>,
+    board: Option<BusyWorkers>,
     /// When it was looked at last.
     looked_ns: u64,
-    sums: Sums,
+    sums: WorkerSums,
 }
 
 #[derive(Debug, Default)]
-struct Sums {
+struct WorkerSums {
     cpu_ns: u64,
     run_queue_ns: u64,
     elapsed_s: f64,
@@ -44,7 +44,7 @@ struct Sums {
 }
 
 /// What Trivet's scoreboard says about workers.
-struct Busy {
+struct BusyWorkers {
     board: Scoreboard,
     /// Who has it: a generation has one of its own.
     pid: i32,
@@ -53,7 +53,7 @@ struct Busy {
     workers: u32,
 }
 
-impl std::fmt::Debug for Busy {
+impl std::fmt::Debug for BusyWorkers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Busy")
     }
@@ -69,14 +69,14 @@ impl Observer {
 
     /// Of these processes and all their descendants.
     pub fn of_processes(pids: Vec<i32>) -> Self {
-        let board = pids.iter().find_map(|pid| Busy::of_process(*pid));
+        let board = pids.iter().find_map(|pid| BusyWorkers::of_process(*pid));
         Self {
-            usage: Usage::of(pids),
+            usage: ProcessUsage::of(pids),
             memory: Vec::new(),
             turn: 0,
             board,
             looked_ns: clock::monotonic_ns(),
-            sums: Sums::default(),
+            sums: WorkerSums::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl Observer {
             (now_ns - std::mem::replace(&mut self.looked_ns, now_ns)).max(1) as f64 / 1e9;
         let processes = self.usage.processes();
         let pss_bytes = self.memory_of(&processes);
-        let busy = self.board.as_mut().map(Busy::look);
+        let busy = self.board.as_mut().map(BusyWorkers::look);
         let count = u32::try_from(processes.len()).unwrap_or(u32::MAX);
         second.server = Some(ServerSecond {
             cpu_us_per_request: per_request_us(cpu_ns, second.requests),
@@ -121,14 +121,14 @@ impl Observer {
     }
 
     /// What the run came to; of a server that nothing has reached nothing is said.
-    pub fn total(&self, run: &Window) -> Option<Server> {
+    pub fn total(&self, run: &Window) -> Option<ServerRecord> {
         let is_reached = run.connect.count() > 0 || run.sent_bytes > 0;
         is_reached.then(|| self.server())
     }
 
-    fn server(&self) -> Server {
+    fn server(&self) -> ServerRecord {
         let (sums, elapsed_s) = (&self.sums, self.sums.elapsed_s.max(1e-9));
-        Server {
+        ServerRecord {
             cores: u32::try_from(process::cores()).ok(),
             program: self.usage.program().to_owned(),
             pids: self.usage.roots().to_vec(),
@@ -177,7 +177,7 @@ fn percent(cpu_ns: u64, elapsed_s: f64, requests: u64) -> f64 {
     measured(cpu_ns as f64 / 1e7 / elapsed_s, requests)
 }
 
-impl Busy {
+impl BusyWorkers {
     fn of_process(pid: i32) -> Option<Self> {
         Scoreboard::of_process(pid).ok().map(|board| Self::of_board(board, pid))
     }
@@ -223,19 +223,19 @@ impl Busy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scoreboard::Sizing;
+    use scoreboard::SizingFigures;
 
     #[test]
     fn no_more_workers_are_busy_than_there_might_be() {
         let board = Scoreboard::create(300, 1, 0).unwrap();
         let allow = |board: &Scoreboard, workers| {
-            board.set_sizing(&Sizing { workers, ..Sizing::default() });
+            board.set_sizing(&SizingFigures { workers, ..SizingFigures::default() });
         };
         allow(&board, 300);
         for process in 0..202 {
             board.worker(process, 0).unwrap().set_state(RowState::Writing);
         }
-        let mut busy = Busy::of_board(board, i32::MAX);
+        let mut busy = BusyWorkers::of_board(board, i32::MAX);
         let mut observer = Observer::of_processes(Vec::new());
         // The parent takes away what memory does not allow; those that are busy finish.
         allow(&busy.board, 1);

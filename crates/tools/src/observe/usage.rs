@@ -8,7 +8,7 @@ use std::fs;
 
 /// Counters of processes, each from when it was first seen.
 #[derive(Debug)]
-pub(super) struct Usage {
+pub(super) struct ProcessUsage {
     roots: Vec<i32>,
     /// For each thread, what it had used when it was last looked at.
     threads: HashMap<i32, (u64, u64)>,
@@ -17,7 +17,7 @@ pub(super) struct Usage {
     program: String,
 }
 
-impl Usage {
+impl ProcessUsage {
     pub(super) fn of(mut pids: Vec<i32>) -> Self {
         // Children that have inherited the socket are seen by their parent.
         let all = pids.clone();
@@ -113,7 +113,7 @@ mod tests {
         let mut shell =
             Command::new("sh").args(["-c", "sh -c 'while :; do :; done'; :"]).spawn().unwrap();
         let pid = i32::try_from(shell.id()).unwrap();
-        let mut usage = Usage::of(vec![pid]);
+        let mut usage = ProcessUsage::of(vec![pid]);
         let begun = Instant::now();
         let mut cpu_ns = 0;
         while cpu_ns < 50_000_000 {

@@ -1,6 +1,6 @@
 //! The search for the highest load, in figures and as text.
 
-use super::level::{self, CELLS, Level};
+use super::level::{self, CELLS, LoadLevel};
 use super::units::figure;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 /// The search for the highest load at which a condition holds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Capacity {
+pub struct CapacitySearch {
     /// What a level counts: `requests/s`, `pages/s` or `users`.
     pub unit: String,
     /// The condition.
@@ -31,7 +31,7 @@ pub struct Capacity {
 pub struct CapacityRun {
     /// The load and what came of it; times as conditions have them, with those waiting.
     #[serde(flatten)]
-    pub figures: Level,
+    pub figures: LoadLevel,
     /// It was the longer run at the result.
     pub confirms: bool,
     /// Answers, with fault or without, or pages, per second.
@@ -42,7 +42,7 @@ pub struct CapacityRun {
     pub why: String,
 }
 
-impl Capacity {
+impl CapacitySearch {
     /// The result in one sentence.
     pub fn sentence(&self) -> String {
         let Self { unit, condition, .. } = self;
@@ -110,7 +110,7 @@ pub fn heading(unit: &str) -> String {
 pub(super) const ANSWERED: &str = "answered/s";
 
 /// The search as it stands above the report of its last run.
-pub(super) fn write(out: &mut String, capacity: &Capacity) -> fmt::Result {
+pub(super) fn write(out: &mut String, capacity: &CapacitySearch) -> fmt::Result {
     writeln!(out, "{}\n\n{}", capacity.sentence(), heading(&capacity.unit))?;
     capacity.tries.iter().try_for_each(|one| writeln!(out, "{}", one.line()))?;
     writeln!(out)
@@ -123,15 +123,15 @@ mod tests {
     #[test]
     fn results_that_contradict_each_other_are_said_to() {
         let one = |level, confirms, holds| {
-            let figures = Level { level, ..Level::default() };
+            let figures = LoadLevel { level, ..LoadLevel::default() };
             CapacityRun { figures, confirms, holds, ..CapacityRun::default() }
         };
-        let capacity = |tries| Capacity {
+        let capacity = |tries| CapacitySearch {
             unit: "requests/s".to_owned(),
             condition: "p99<1s".to_owned(),
             fails_at: Some(7.18),
             tries,
-            ..Capacity::default()
+            ..CapacitySearch::default()
         };
         let sentence = capacity(vec![one(9.85, false, true), one(7.18, true, false)]).sentence();
         let shall = "p99<1s fails at 7.18 requests/s in a longer run, and held at 9.85 in a";

@@ -1,8 +1,8 @@
 //! Two runs beside each other. A difference is called one only where it is larger than what the
 //! seconds of each run differ among themselves.
 
-use super::record::{PerSecond, Record};
-use super::times::Times;
+use super::record::{PerSecond, RunRecord};
+use super::times::TimeDistribution;
 use super::units::{bytes, figure, printable, seconds, time_us};
 use crate::threshold::Metrics;
 use std::fmt::{self, Write as _};
@@ -22,9 +22,9 @@ const URLS_MAX: usize = 50;
 
 /// What two runs have in common and what not.
 #[derive(Debug)]
-pub struct Comparison<'a> {
-    a: (&'a str, &'a Record),
-    b: (&'a str, &'a Record),
+pub struct RunComparison<'a> {
+    a: (&'a str, &'a RunRecord),
+    b: (&'a str, &'a RunRecord),
     rows: Vec<ComparedFigure>,
 }
 
@@ -36,13 +36,13 @@ pub struct ComparedFigure {
     /// Of the first run and of the second.
     pub values: [f64; 2],
     /// What is said of the difference.
-    pub verdict: Verdict,
+    pub verdict: DifferenceVerdict,
     text: fn(f64) -> String,
 }
 
 /// What can be said of a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub enum DifferenceVerdict {
     /// The second run is better; the noise of the comparison in percent.
     Better(f64),
     /// The second run is worse.
@@ -67,7 +67,7 @@ struct Figure {
     name: &'static str,
     text: fn(f64) -> String,
     is_more_better: bool,
-    value: fn(&Record) -> Option<f64>,
+    value: fn(&RunRecord) -> Option<f64>,
     /// The same of each second, from which the noise is seen.
     second: Option<fn(&PerSecond) -> Option<f64>>,
 }
@@ -136,7 +136,7 @@ const FIGURES: &[Figure] = &[
     },
 ];
 
-fn answered(record: &Record) -> Option<&Times> {
+fn answered(record: &RunRecord) -> Option<&TimeDistribution> {
     Some(&record.summary.latency_us).filter(|times| times.count > 0)
 }
 
@@ -144,9 +144,9 @@ fn positive(value: f64) -> Option<f64> {
     (value > 0.0).then_some(value)
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> RunComparison<'a> {
     /// Of two runs and their names.
-    pub fn of(a: (&'a str, &'a Record), b: (&'a str, &'a Record)) -> Self {
+    pub fn of(a: (&'a str, &'a RunRecord), b: (&'a str, &'a RunRecord)) -> Self {
         let mut rows: Vec<ComparedFigure> =
             FIGURES.iter().filter_map(|figure| ComparedFigure::of(figure, a.1, b.1)).collect();
         rows.insert(1.min(rows.len()), errors(a.1, b.1));
@@ -164,11 +164,15 @@ impl<'a> Comparison<'a> {
     pub fn caveat(&self, metrics: &[&str]) -> Option<String> {
         let mut rows = self.rows.iter().filter(|row| metrics.contains(&row.name.as_str()));
         rows.find_map(|row| match row.verdict {
-            Verdict::Same(noise) => {
+            DifferenceVerdict::Same(noise) => {
                 Some(format!("no difference that these runs can show (noise {} %)", figure(noise)))
             }
-            Verdict::TooShort => Some("the runs are too short to tell it from chance".to_owned()),
-            Verdict::Better(_) | Verdict::Worse(_) | Verdict::None => None,
+            DifferenceVerdict::TooShort => {
+                Some("the runs are too short to tell it from chance".to_owned())
+            }
+            DifferenceVerdict::Better(_)
+            | DifferenceVerdict::Worse(_)
+            | DifferenceVerdict::None => None,
         })
     }
 
@@ -190,7 +194,7 @@ impl<'a> Comparison<'a> {
         }
         writeln!(out, "\n  {:16} {:>14} {:>14} {:>9}", "", "A", "B", "B / A")?;
         self.rows.iter().try_for_each(|row| row.write(out))?;
-        let is_unsure = |row: &&ComparedFigure| matches!(row.verdict, Verdict::Same(_));
+        let is_unsure = |row: &&ComparedFigure| matches!(row.verdict, DifferenceVerdict::Same(_));
         match self.rows.iter().find(is_unsure) {
             Some(_) => writeln!(
                 out,
@@ -203,7 +207,7 @@ impl<'a> Comparison<'a> {
 }
 
 /// The second run, after the first.
-impl Metrics for Comparison<'_> {
+impl Metrics for RunComparison<'_> {
     fn get(&self, name: &str) -> Option<f64> {
         self.b.1.get(name)
     }
@@ -214,12 +218,12 @@ impl Metrics for Comparison<'_> {
 }
 
 impl ComparedFigure {
-    fn of(figure: &Figure, a: &Record, b: &Record) -> Option<Self> {
+    fn of(figure: &Figure, a: &RunRecord, b: &RunRecord) -> Option<Self> {
         let [a, b] = [a, b].map(|record| Measured::of(figure, record));
         let (a, b) = (a?, b?);
         let verdict = match figure.second {
             Some(_) => verdict(a, b, figure.is_more_better),
-            None => Verdict::None,
+            None => DifferenceVerdict::None,
         };
         let values = [a.value, b.value];
         Some(Self { name: figure.name.to_owned(), values, verdict, text: figure.text })
@@ -235,11 +239,11 @@ impl ComparedFigure {
         let [a, b] = self.values.map(self.text);
         let ratio = self.ratio().map_or(String::new(), |ratio| format!("{ratio:.3}"));
         let verdict = match self.verdict {
-            Verdict::Better(noise) => format!("better (noise {} %)", figure(noise)),
-            Verdict::Worse(noise) => format!("worse (noise {} %)", figure(noise)),
-            Verdict::Same(noise) => format!("no difference (noise {} %)", figure(noise)),
-            Verdict::TooShort => "too short to tell".to_owned(),
-            Verdict::None => String::new(),
+            DifferenceVerdict::Better(noise) => format!("better (noise {} %)", figure(noise)),
+            DifferenceVerdict::Worse(noise) => format!("worse (noise {} %)", figure(noise)),
+            DifferenceVerdict::Same(noise) => format!("no difference (noise {} %)", figure(noise)),
+            DifferenceVerdict::TooShort => "too short to tell".to_owned(),
+            DifferenceVerdict::None => String::new(),
         };
         let line = format!("  {:16} {a:>14} {b:>14} {ratio:>9}   {verdict}", self.name);
         writeln!(out, "{}", line.trim_end())
@@ -247,7 +251,7 @@ impl ComparedFigure {
 }
 
 impl Measured {
-    fn of(figure: &Figure, record: &Record) -> Option<Self> {
+    fn of(figure: &Figure, record: &RunRecord) -> Option<Self> {
         let value = (figure.value)(record).filter(|value| value.is_finite())?;
         let seconds = record.seconds.iter().filter(|it| it.until_s > 0.0 && it.length_s > 0.5);
         let values: Vec<f64> = match figure.second {
@@ -276,10 +280,12 @@ fn standard_error(values: &[f64]) -> Option<f64> {
 }
 
 /// What can be said of two figures with their standard errors.
-fn verdict(a: Measured, b: Measured, is_more_better: bool) -> Verdict {
-    let (Some(error_a), Some(error_b)) = (a.error, b.error) else { return Verdict::TooShort };
+fn verdict(a: Measured, b: Measured, is_more_better: bool) -> DifferenceVerdict {
+    let (Some(error_a), Some(error_b)) = (a.error, b.error) else {
+        return DifferenceVerdict::TooShort;
+    };
     if a.value <= 0.0 || b.value <= 0.0 {
-        return Verdict::None;
+        return DifferenceVerdict::None;
     }
     // Relative errors of a ratio add up as squares: the two runs know nothing of each other.
     let error = (error_a / a.value).hypot(error_b / b.value);
@@ -287,41 +293,41 @@ fn verdict(a: Measured, b: Measured, is_more_better: bool) -> Verdict {
     // Of the smaller one, so that A against B says the same as B against A.
     let percent = (a.value.max(b.value) / a.value.min(b.value) - 1.0) * 100.0;
     match percent > noise {
-        false => Verdict::Same(noise),
-        true if (b.value > a.value) == is_more_better => Verdict::Better(noise),
-        true => Verdict::Worse(noise),
+        false => DifferenceVerdict::Same(noise),
+        true if (b.value > a.value) == is_more_better => DifferenceVerdict::Better(noise),
+        true => DifferenceVerdict::Worse(noise),
     }
 }
 
 /// The failed share, whose noise follows from the counts.
-fn errors(a: &Record, b: &Record) -> ComparedFigure {
-    let share = |record: &Record| super::rows::error_percent(&record.summary);
-    let variance = |record: &Record| {
+fn errors(a: &RunRecord, b: &RunRecord) -> ComparedFigure {
+    let share = |record: &RunRecord| super::rows::error_percent(&record.summary);
+    let variance = |record: &RunRecord| {
         let (share, requests) = (share(record) / 100.0, record.summary.requests.max(1) as f64);
         share * (1.0 - share).max(0.0) / requests
     };
     let noise = ERRORS_MIN * (variance(a) + variance(b)).sqrt() * 100.0;
     let difference = share(b) - share(a);
     let verdict = match difference {
-        _ if a.summary.errors == 0 && b.summary.errors == 0 => Verdict::None,
-        by if by.abs() <= noise => Verdict::Same(noise),
-        by if by < 0.0 => Verdict::Better(noise),
-        _ => Verdict::Worse(noise),
+        _ if a.summary.errors == 0 && b.summary.errors == 0 => DifferenceVerdict::None,
+        by if by.abs() <= noise => DifferenceVerdict::Same(noise),
+        by if by < 0.0 => DifferenceVerdict::Better(noise),
+        _ => DifferenceVerdict::Worse(noise),
     };
     let text = |value: f64| format!("{} %", figure(value));
     ComparedFigure { name: "errors".to_owned(), values: [share(a), share(b)], verdict, text }
 }
 
 /// The mean latency of each URL that both have.
-fn urls(a: &Record, b: &Record) -> Vec<ComparedFigure> {
+fn urls(a: &RunRecord, b: &RunRecord) -> Vec<ComparedFigure> {
     if a.urls.len().max(b.urls.len()) < 2 {
         return Vec::new();
     }
-    let measured = |times: &Times| Measured {
+    let measured = |times: &TimeDistribution| Measured {
         value: times.mean,
         error: (times.count > 1).then(|| times.stddev / (times.count as f64).sqrt()),
     };
-    let others: std::collections::HashMap<&str, &Times> =
+    let others: std::collections::HashMap<&str, &TimeDistribution> =
         b.urls.iter().map(|url| (url.name.as_str(), &url.latency_us)).collect();
     let both = a.urls.iter().filter_map(|url| Some((url, *others.get(url.name.as_str())?)));
     both.filter(|(url, other)| url.latency_us.count > 0 && other.count > 0)

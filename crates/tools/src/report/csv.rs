@@ -3,8 +3,8 @@
 //! or meaning.
 
 use super::capacity::CapacityRun;
-use super::level::{HeldLevel, Level, LevelServer};
-use super::record::{PerSecond, Record, ServerSecond};
+use super::level::{HeldLevel, LevelServer, LoadLevel};
+use super::record::{PerSecond, RunRecord, ServerSecond};
 
 /// A column: its name, and its value; empty where nobody knows it.
 type Column = (&'static str, fn(&PerSecond) -> String);
@@ -32,15 +32,15 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// A load of a run: its unit, when it was held, whether a condition did.
-struct Load<'a> {
+struct CsvLoad<'a> {
     unit: &'a str,
     span: Option<(f64, f64)>,
-    figures: &'a Level,
+    figures: &'a LoadLevel,
     holds: Option<bool>,
 }
 
 /// A column of loads.
-type LoadColumn = (&'static str, fn(&Load<'_>) -> String);
+type LoadColumn = (&'static str, fn(&CsvLoad<'_>) -> String);
 
 const LOADS: &[LoadColumn] = &[
     ("level", |load| exact(load.figures.level)),
@@ -62,16 +62,16 @@ const LOADS: &[LoadColumn] = &[
 
 /// One line for each level of a run, each run of a search, or, where a pattern holds no level, for
 /// all seconds of about the same load.
-pub fn levels_csv(record: &Record) -> String {
-    let loads: Vec<Load<'_>> = match (&record.capacity, record.levels.as_slice()) {
+pub fn levels_csv(record: &RunRecord) -> String {
+    let loads: Vec<CsvLoad<'_>> = match (&record.capacity, record.levels.as_slice()) {
         (Some(capacity), _) => {
-            capacity.tries.iter().map(|one| Load::tried(one, &capacity.unit)).collect()
+            capacity.tries.iter().map(|one| CsvLoad::tried(one, &capacity.unit)).collect()
         }
         (None, []) => {
-            let load = |figures| Load::of(figures, &record.figures.unit);
+            let load = |figures| CsvLoad::of(figures, &record.figures.unit);
             record.ramp.iter().map(load).collect()
         }
-        (None, held) => held.iter().map(|row| Load::held(row, &record.figures.unit)).collect(),
+        (None, held) => held.iter().map(|row| CsvLoad::held(row, &record.figures.unit)).collect(),
     };
     let names: Vec<&str> = LOADS.iter().map(|column| column.0).collect();
     let mut out = names.join(",") + "\n";
@@ -82,8 +82,8 @@ pub fn levels_csv(record: &Record) -> String {
     out
 }
 
-impl<'a> Load<'a> {
-    const fn of(figures: &'a Level, unit: &'a str) -> Self {
+impl<'a> CsvLoad<'a> {
+    const fn of(figures: &'a LoadLevel, unit: &'a str) -> Self {
         Self { unit, span: None, figures, holds: None }
     }
 
@@ -96,13 +96,13 @@ impl<'a> Load<'a> {
     }
 }
 
-fn taken(load: &Load<'_>, value: fn(&LevelServer) -> Option<String>) -> String {
+fn taken(load: &CsvLoad<'_>, value: fn(&LevelServer) -> Option<String>) -> String {
     load.figures.server.as_ref().and_then(value).unwrap_or_default()
 }
 
 /// One line for each second, the names of the columns first. Until 0 the seconds are those of the
 /// warm-up.
-pub fn csv(record: &Record) -> String {
+pub fn csv(record: &RunRecord) -> String {
     let names: Vec<&str> = COLUMNS.iter().map(|column| column.0).collect();
     let mut out = names.join(",");
     out.push('\n');
@@ -141,7 +141,7 @@ mod tests {
         let plain = PerSecond { until_s: 1.0, length_s: 1.0, rate: 10.25, ..PerSecond::default() };
         let server = ServerSecond { pss_bytes: 4096, ..ServerSecond::default() };
         let seen = PerSecond { server: Some(server), ..plain.clone() };
-        let text = csv(&Record { seconds: vec![plain, seen], ..Record::default() });
+        let text = csv(&RunRecord { seconds: vec![plain, seen], ..RunRecord::default() });
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "1,1,0,0,0,0,10.25,0,,,,,0,,,,,,");
         assert_eq!(lines[2], "1,1,0,0,0,0,10.25,0,,,,,0,0,0,0,4096,0,");
@@ -153,18 +153,18 @@ mod tests {
     fn each_load_is_a_line_whatever_it_is_one_of() {
         let server =
             LevelServer { cpu_percent: Some(75.5), pss_bytes_max: 4096, ..LevelServer::default() };
-        let figures = Level {
+        let figures = LoadLevel {
             level: 25.0,
             counted_s: 9.0,
             requests: 90,
             rate: 10.0,
             p50_us: 1.5,
             server: Some(server),
-            ..Level::default()
+            ..LoadLevel::default()
         };
-        let mut record = Record { ramp: vec![figures.clone()], ..Record::default() };
+        let mut record = RunRecord { ramp: vec![figures.clone()], ..RunRecord::default() };
         record.figures.unit = "users".to_owned();
-        let second_line = |record: &Record| {
+        let second_line = |record: &RunRecord| {
             let text = levels_csv(record);
             assert_eq!(text.lines().count(), 2, "{text}");
             let names = "level,unit,from_s,to_s,counted_s,requests,errors,rate,p50_us,p95_us,\
@@ -175,10 +175,10 @@ mod tests {
         assert_eq!(second_line(&record), "25,users,,,9,90,0,10,1.5,,,,75.5,4096,\n");
         record.levels = vec![HeldLevel { from_s: 10.0, to_s: 20.5, figures: figures.clone() }];
         assert_eq!(second_line(&record), "25,users,10,20.5,9,90,0,10,1.5,,,,75.5,4096,\n");
-        let figures = Level { server: None, ..figures };
+        let figures = LoadLevel { server: None, ..figures };
         let tries = vec![CapacityRun { figures, holds: true, ..CapacityRun::default() }];
         record.capacity =
-            Some(super::super::Capacity { unit: "pages/s".into(), tries, ..<_>::default() });
+            Some(super::super::CapacitySearch { unit: "pages/s".into(), tries, ..<_>::default() });
         assert_eq!(second_line(&record), "25,pages/s,,,9,90,0,10,1.5,,,,,,true\n");
     }
 }

@@ -1,7 +1,7 @@
 //! The latencies as the table of percentiles that HdrHistogram prints, and wrk2 after it: what its
 //! plotFiles page and vegeta's hdrplot read. Values are milliseconds.
 
-use super::record::Record;
+use super::record::RunRecord;
 use load::Histogram;
 use std::fmt::{self, Write as _};
 
@@ -9,14 +9,14 @@ use std::fmt::{self, Write as _};
 const TICKS: f64 = 5.0;
 
 /// The table; without a latency only its frame.
-pub fn hdr(record: &Record) -> String {
+pub fn hdr(record: &RunRecord) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_all(&mut out, record);
     out
 }
 
-fn write_all(out: &mut String, record: &Record) -> fmt::Result {
+fn write_all(out: &mut String, record: &RunRecord) -> fmt::Result {
     let rows = [("Value", 12), ("Percentile", 14), ("TotalCount", 10), ("1/(1-Percentile)", 14)];
     let head: Vec<String> = rows.iter().map(|(name, width)| format!("{name:>width$}")).collect();
     writeln!(out, "{}\n", head.join(" "))?;
@@ -68,7 +68,7 @@ mod tests {
         let mut all = Histogram::default();
         (1..=10_000_u64).for_each(|us| all.record(us * 1000));
         let histogram_us = all.buckets().map(|(ns, count)| (ns as f64 / 1000.0, count)).collect();
-        let text = hdr(&Record { histogram_us, ..Record::default() });
+        let text = hdr(&RunRecord { histogram_us, ..RunRecord::default() });
         let rows: Vec<Vec<f64>> = text
             .lines()
             .filter(|line| line.starts_with(' ') && !line.contains("Value"))
@@ -89,11 +89,12 @@ mod tests {
 
     #[test]
     fn nothing_and_one_have_a_table() {
-        assert_eq!(hdr(&Record::default()).lines().count(), 5);
-        let one = Record { histogram_us: vec![(500.0, 1)], ..Record::default() };
+        assert_eq!(hdr(&RunRecord::default()).lines().count(), 5);
+        let one = RunRecord { histogram_us: vec![(500.0, 1)], ..RunRecord::default() };
         let text = hdr(&one);
         assert!(text.contains("       0.500 0.000000000000          1           1.00\n"), "{text}");
-        let full = Record { histogram_us: vec![(1.0, u64::MAX), (2.0, 3)], ..Record::default() };
+        let full =
+            RunRecord { histogram_us: vec![(1.0, u64::MAX), (2.0, 3)], ..RunRecord::default() };
         assert!(hdr(&full).lines().count() < 2000);
     }
 }

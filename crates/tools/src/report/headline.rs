@@ -1,8 +1,8 @@
 //! What a run found, in one sentence that whoever reads nothing else is told no untruth by. What
 //! it says depends on the situation: `headline_tests.rs` has all of them in a table.
 
-use super::level::{HeldLevel, Level, level};
-use super::record::{Record, Server};
+use super::level::{HeldLevel, LoadLevel, level};
+use super::record::{RunRecord, ServerRecord};
 use super::rows::error_percent;
 use super::units::{count, figure, seconds, time_us};
 use super::warning::UNANSWERED_MAX;
@@ -14,7 +14,7 @@ const REACHED_MIN: f64 = 0.95;
 const KINDS_MAX: usize = 3;
 
 /// The sentence.
-pub(super) fn headline(record: &Record) -> String {
+pub(super) fn headline(record: &RunRecord) -> String {
     let mut parts = match &record.capacity {
         Some(capacity) => vec![capacity.sentence()],
         None if record.summary.requests == 0 => nothing(record),
@@ -34,13 +34,13 @@ pub(super) fn headline(record: &Record) -> String {
 }
 
 /// Whether anything came that was wanted: to be sent elsewhere is no answer if none follows.
-fn has_good(record: &Record) -> bool {
+fn has_good(record: &RunRecord) -> bool {
     let summary = &record.summary;
     summary.answers > summary.redirected && (summary.rate > 0.0 || summary.errors == 0)
 }
 
 /// Nothing was answered, and nothing failed.
-fn nothing(record: &Record) -> Vec<String> {
+fn nothing(record: &RunRecord) -> Vec<String> {
     let summary = &record.summary;
     let what = format!("No request came to an end{}", circumstances(record, "in"));
     vec![match summary.aborted {
@@ -53,7 +53,7 @@ fn nothing(record: &Record) -> Vec<String> {
     }]
 }
 
-fn all_failed(record: &Record) -> Vec<String> {
+fn all_failed(record: &RunRecord) -> Vec<String> {
     let summary = &record.summary;
     let all = circumstances(record, "in");
     let what = match summary.errors {
@@ -78,7 +78,7 @@ fn requests(requests: u64) -> String {
 }
 
 /// What failed, the most frequent first: `refused 1,200, timeout 34`.
-fn kinds(record: &Record) -> String {
+fn kinds(record: &RunRecord) -> String {
     let statuses = || {
         let texts = record.summary.statuses.iter().map(|(status, times)| (*times, status));
         texts.max().map_or(String::new(), |most| format!(" (most often {})", most.1))
@@ -93,7 +93,7 @@ fn kinds(record: &Record) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-fn good(record: &Record) -> Vec<String> {
+fn good(record: &RunRecord) -> Vec<String> {
     let mut parts = match best(record) {
         Some(best) => of_levels(record, best),
         None => of_one_load(record),
@@ -110,7 +110,7 @@ fn good(record: &Record) -> Vec<String> {
 }
 
 /// The level with the highest rate, if there are several.
-fn best(record: &Record) -> Option<&HeldLevel> {
+fn best(record: &RunRecord) -> Option<&HeldLevel> {
     let is_changed = |one: &HeldLevel| one.figures.level != record.levels[0].figures.level;
     let best = record.levels.iter().max_by(|a, b| a.figures.rate.total_cmp(&b.figures.rate))?;
     let is_staircase = record.ramp.is_empty() && record.levels.iter().any(is_changed);
@@ -118,7 +118,7 @@ fn best(record: &Record) -> Option<&HeldLevel> {
 }
 
 /// The lowest level whose rate is nearly the highest: more load than that brings no more.
-fn enough<'a>(record: &'a Record, best: &HeldLevel) -> Option<&'a HeldLevel> {
+fn enough<'a>(record: &'a RunRecord, best: &HeldLevel) -> Option<&'a HeldLevel> {
     let is_enough = |row: &&HeldLevel| {
         row.figures.level < best.figures.level
             && row.figures.rate >= best.figures.rate * REACHED_MIN
@@ -128,7 +128,7 @@ fn enough<'a>(record: &'a Record, best: &HeldLevel) -> Option<&'a HeldLevel> {
     early.min_by(|a, b| a.figures.level.total_cmp(&b.figures.level))
 }
 
-fn of_levels(record: &Record, best: &HeldLevel) -> Vec<String> {
+fn of_levels(record: &RunRecord, best: &HeldLevel) -> Vec<String> {
     let loads = || record.levels.iter().map(|row| row.figures.level);
     let ends = [loads().fold(f64::INFINITY, f64::min), loads().fold(0.0, f64::max)];
     let ([least, most], best_level) = (ends.map(level), level(best.figures.level));
@@ -142,14 +142,14 @@ fn of_levels(record: &Record, best: &HeldLevel) -> Vec<String> {
         parts.push(format!("p99 {} there", time_us(best.figures.p99_us)));
     }
     parts.extend(enough(record, best).map(|early| {
-        let Level { rate, p99_us, .. } = early.figures;
+        let LoadLevel { rate, p99_us, .. } = early.figures;
         let (rate, p99, load) = (figure(rate), time_us(p99_us), level(early.figures.level));
         format!("{rate}/s, p99 {p99}, with {load} already")
     }));
     parts
 }
 
-fn of_one_load(record: &Record) -> Vec<String> {
+fn of_one_load(record: &RunRecord) -> Vec<String> {
     let summary = &record.summary;
     let (per_second, times) = match &summary.pages {
         Some(pages) => (pages.rate, &pages.time_us),
@@ -172,7 +172,7 @@ fn of_one_load(record: &Record) -> Vec<String> {
 }
 
 /// `1,234 requests/s`; of failed ones it does not speak.
-fn rate(record: &Record, per_second: f64) -> String {
+fn rate(record: &RunRecord, per_second: f64) -> String {
     let what = match (&record.summary.pages, record.summary.errors) {
         (Some(_), _) => "pages",
         (None, 0) => "requests",
@@ -181,7 +181,7 @@ fn rate(record: &Record, per_second: f64) -> String {
     format!("{} {what}/s", figure(per_second))
 }
 
-fn failures(record: &Record) -> String {
+fn failures(record: &RunRecord) -> String {
     let summary = &record.summary;
     let percent = match error_percent(summary) {
         percent if percent < 0.005 => "less than 0.01".to_owned(),
@@ -201,8 +201,8 @@ fn failures(record: &Record) -> String {
 }
 
 /// `the server used 1.4 of 2 cores`.
-fn server(record: &Record) -> Option<String> {
-    let Server { cpu_percent, cores, .. } = record.summary.server.as_ref()?;
+fn server(record: &RunRecord) -> Option<String> {
+    let ServerRecord { cpu_percent, cores, .. } = record.summary.server.as_ref()?;
     let used = match cpu_percent / 100.0 {
         used if !used.is_finite() => return None,
         used if used >= 0.95 => format!("{used:.1}"),
@@ -216,7 +216,7 @@ fn server(record: &Record) -> Option<String> {
 }
 
 /// ` in 10.0 s with 64 users`, or what else was asked for.
-fn circumstances(record: &Record, within: &str) -> String {
+fn circumstances(record: &RunRecord, within: &str) -> String {
     let figures = &record.figures;
     let pace = match figures.constant_users {
         Some(1) => " with 1 user".to_owned(),
@@ -228,7 +228,7 @@ fn circumstances(record: &Record, within: &str) -> String {
 }
 
 /// ` for 10.0 s`.
-fn elapsed(record: &Record, within: &str) -> String {
+fn elapsed(record: &RunRecord, within: &str) -> String {
     let elapsed = match record.summary.elapsed_s {
         s if s < 1.0 => time_us(s * 1e6),
         s => seconds(s),

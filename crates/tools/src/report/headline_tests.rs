@@ -1,12 +1,15 @@
 //! The sentence in every situation.
 
 use super::*;
-use crate::report::{Capacity, CapacityRun, Level, PageSummary, RunSettings, Summary, Times};
+use crate::report::{
+    CapacityRun, CapacitySearch, LoadLevel, PageSummary, RunSettings, Summary, TimeDistribution,
+};
 
 /// A run that nothing is wrong with.
-fn run() -> Record {
-    let latency_us = Times { count: 37_020, p99: 12_000.0, ..Times::default() };
-    let server = Server { cpu_percent: 141.0, cores: Some(2), ..Server::default() };
+fn run() -> RunRecord {
+    let latency_us =
+        TimeDistribution { count: 37_020, p99: 12_000.0, ..TimeDistribution::default() };
+    let server = ServerRecord { cpu_percent: 141.0, cores: Some(2), ..ServerRecord::default() };
     let summary = Summary {
         requests: 37_020,
         answers: 37_020,
@@ -24,21 +27,21 @@ fn run() -> Record {
         constant_users: Some(64),
         ..RunSettings::default()
     };
-    Record { figures, summary, ..Record::default() }
+    RunRecord { figures, summary, ..RunRecord::default() }
 }
 
 /// Nothing good came: all that ended are failures of these kinds.
-fn fail(record: &mut Record, answers: u64, kinds: &[(&str, u64)]) {
+fn fail(record: &mut RunRecord, answers: u64, kinds: &[(&str, u64)]) {
     let summary = &mut record.summary;
     summary.errors_by_kind =
         kinds.iter().map(|(kind, times)| ((*kind).to_owned(), *times)).collect();
     summary.errors = summary.errors_by_kind.values().sum();
     (summary.requests, summary.answers, summary.rate) = (summary.errors, answers, 0.0);
-    summary.latency_us = Times::default();
+    summary.latency_us = TimeDistribution::default();
     summary.statuses.clear();
 }
 
-fn open(record: &mut Record, wanted: f64, rate: f64) {
+fn open(record: &mut RunRecord, wanted: f64, rate: f64) {
     record.figures = RunSettings {
         pace: format!("{wanted} requests/s"),
         unit: "requests/s".to_owned(),
@@ -49,31 +52,36 @@ fn open(record: &mut Record, wanted: f64, rate: f64) {
     record.summary.rate = rate;
 }
 
-fn levels(record: &mut Record, unit: &str, rows: &[(f64, f64)]) {
+fn levels(record: &mut RunRecord, unit: &str, rows: &[(f64, f64)]) {
     record.figures.pace = "steps".to_owned();
     record.figures.unit = unit.to_owned();
     record.figures.constant_users = None;
     let row = |(level, rate): &(f64, f64)| HeldLevel {
-        figures: Level { level: *level, rate: *rate, p99_us: 1000.0 * level, ..Level::default() },
+        figures: LoadLevel {
+            level: *level,
+            rate: *rate,
+            p99_us: 1000.0 * level,
+            ..LoadLevel::default()
+        },
         ..HeldLevel::default()
     };
     record.levels = rows.iter().map(row).collect();
 }
 
-fn search(record: &mut Record, holds_at: Option<f64>, fails_at: Option<f64>) {
-    record.capacity = Some(Capacity {
+fn search(record: &mut RunRecord, holds_at: Option<f64>, fails_at: Option<f64>) {
+    record.capacity = Some(CapacitySearch {
         unit: "requests/s".to_owned(),
         condition: "p99<200ms".to_owned(),
         holds_at,
         fails_at,
         confirmed: holds_at.is_some(),
         tries: vec![CapacityRun::default()],
-        ..Capacity::default()
+        ..CapacitySearch::default()
     });
 }
 
 /// What makes a situation of a sound run, and what is said then.
-type Situation = (fn(&mut Record), &'static str);
+type Situation = (fn(&mut RunRecord), &'static str);
 
 #[track_caller]
 fn check(situations: &[Situation]) {
@@ -130,7 +138,11 @@ fn what_went_well_is_said_with_its_circumstances() {
         (
             |it| {
                 it.summary.server = None;
-                let time_us = Times { count: 300, p99: 1_200_000.0, ..Times::default() };
+                let time_us = TimeDistribution {
+                    count: 300,
+                    p99: 1_200_000.0,
+                    ..TimeDistribution::default()
+                };
                 let pages = PageSummary { rate: 10.0, time_us, ..PageSummary::default() };
                 it.summary.pages = Some(pages);
             },
@@ -180,7 +192,11 @@ fn what_went_wrong_in_part_is_said_beside_what_went_well() {
         (
             |it| {
                 it.summary.server = None;
-                let time_us = Times { count: 300, p99: 1_200_000.0, ..Times::default() };
+                let time_us = TimeDistribution {
+                    count: 300,
+                    p99: 1_200_000.0,
+                    ..TimeDistribution::default()
+                };
                 let (failed, incomplete) = (2, 3);
                 let pages =
                     PageSummary { rate: 10.0, time_us, failed, incomplete, ..<_>::default() };
@@ -195,7 +211,7 @@ fn what_went_wrong_in_part_is_said_beside_what_went_well() {
 #[test]
 fn a_run_without_a_good_answer_claims_no_rate() {
     check(&[
-        (|it| *it = Record::default(), "No request came to an end in 0.00 us."),
+        (|it| *it = RunRecord::default(), "No request came to an end in 0.00 us."),
         (
             |it| {
                 fail(it, 0, &[]);
@@ -223,7 +239,8 @@ fn a_run_without_a_good_answer_claims_no_rate() {
             |it| {
                 fail(it, 0, &[("timeout", 1)]);
                 // What had failed is what was waited for: that is no latency of answers.
-                it.summary.latency_us = Times { count: 1, p99: 3e7, ..Times::default() };
+                it.summary.latency_us =
+                    TimeDistribution { count: 1, p99: 3e7, ..TimeDistribution::default() };
             },
             "None of 1 request was answered in 30.0 s with 64 users: timeout 1; the server used \
             1.4 of 2 cores.",
@@ -327,7 +344,7 @@ fn a_load_that_changes_has_its_best_level() {
         (
             |it| {
                 levels(it, "users", &[(8.0, 900.0)]);
-                it.ramp = vec![Level::default(); 3];
+                it.ramp = vec![LoadLevel::default(); 3];
                 it.figures.pace = "pattern 1-8:20,10".to_owned();
                 it.summary.server = None;
             },

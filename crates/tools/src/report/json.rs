@@ -1,15 +1,15 @@
 //! A run for programs: one object of JSON, and reading it again.
 
-use super::record::{Record, VERSION};
+use super::record::{RunRecord, VERSION};
 use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
 use std::io;
 
 /// The record as JSON: a line for each figure, each second, each bucket.
-pub fn json(record: &Record) -> String {
+pub fn json(record: &RunRecord) -> String {
     let mut bytes = Vec::new();
     // Every field is a number, a text, or a list or map of such; a vector takes all of it.
-    let _ = record.serialize(&mut Serializer::with_formatter(&mut bytes, Lines::default()));
+    let _ = record.serialize(&mut Serializer::with_formatter(&mut bytes, JsonLines::default()));
     bytes.push(b'\n');
     String::from_utf8(bytes).unwrap_or_default()
 }
@@ -19,13 +19,13 @@ const LEVELS: usize = 2;
 
 /// Lays JSON out so that people can find their way and a long run stays small.
 #[derive(Default)]
-struct Lines {
+struct JsonLines {
     level: usize,
     /// Whether the innermost list or object has anything.
     has_value: bool,
 }
 
-impl Lines {
+impl JsonLines {
     fn open<W: ?Sized + io::Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.level += 1;
         self.has_value = false;
@@ -59,7 +59,7 @@ impl Lines {
     }
 }
 
-impl Formatter for Lines {
+impl Formatter for JsonLines {
     fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.open(out, b"[")
     }
@@ -101,8 +101,8 @@ impl Formatter for Lines {
 ///
 /// # Errors
 /// What is wrong with the text and where; or that it is of a version that this program cannot read.
-pub fn parse(text: &str) -> Result<Record, String> {
-    let record: Record = serde_json::from_str(text).map_err(|error| error.to_string())?;
+pub fn parse(text: &str) -> Result<RunRecord, String> {
+    let record: RunRecord = serde_json::from_str(text).map_err(|error| error.to_string())?;
     match record.version {
         VERSION => Ok(record),
         0 => Err("this is no record of a run: it has no \"version\"".to_owned()),
@@ -113,20 +113,22 @@ pub fn parse(text: &str) -> Result<Record, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{PerSecond, Server, ServerSecond, Summary, Times, csv, html, text};
-    use crate::threshold::Condition;
+    use crate::report::{
+        PerSecond, ServerRecord, ServerSecond, Summary, TimeDistribution, csv, html, text,
+    };
+    use crate::threshold::ThresholdCondition;
 
     #[test]
     fn what_was_saved_is_read_again() {
-        let latency_us = Times { count: 3, p50: 1.5, ..Times::default() };
+        let latency_us = TimeDistribution { count: 3, p50: 1.5, ..TimeDistribution::default() };
         let summary = Summary { requests: 3, latency_us, ..Summary::default() };
-        let record = Record {
+        let record = RunRecord {
             version: VERSION,
             command: vec!["trivet".into(), "a \"b\"\n".into()],
             summary,
             seconds: vec![PerSecond::default(); 2],
             histogram_us: vec![(1.0, 2), (3.0, 1)],
-            ..Record::default()
+            ..RunRecord::default()
         };
         let text = json(&record);
         let again = parse(&text).unwrap();
@@ -144,12 +146,12 @@ mod tests {
     #[test]
     fn a_server_that_was_not_measured_takes_no_part_of_a_processor_in_any_report() {
         let (cpu_us_per_request, cpu_percent) = (f64::NAN, f64::NAN);
-        let server = Server { cpu_us_per_request, cpu_percent, ..Server::default() };
+        let server = ServerRecord { cpu_us_per_request, cpu_percent, ..ServerRecord::default() };
         let summary = Summary { server: Some(server), ..Summary::default() };
         let server = ServerSecond { cpu_us_per_request, cpu_percent, ..ServerSecond::default() };
         let second = PerSecond { server: Some(server), ..PerSecond::default() };
         let seconds = vec![PerSecond { until_s: 1.0, length_s: 1.0, ..second }];
-        let record = Record { version: VERSION, summary, seconds, ..Record::default() };
+        let record = RunRecord { version: VERSION, summary, seconds, ..RunRecord::default() };
         let saved = json(&record);
         assert_eq!(saved.matches("\"cpu_us_per_request\": null").count(), 2, "{saved}");
         let again = parse(&saved).unwrap();
@@ -159,7 +161,7 @@ mod tests {
         for report in [text, csv(&again), html(&again)] {
             assert!(!report.contains("NaN"), "{report}");
         }
-        let condition = Condition::parse("cpu_us<1 || server_cpu<1%").unwrap();
+        let condition = ThresholdCondition::parse("cpu_us<1 || server_cpu<1%").unwrap();
         assert!(!condition.holds(&again), "{}", condition.explain(&again));
     }
 

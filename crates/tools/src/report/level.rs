@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A load and what came of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Level {
+pub struct LoadLevel {
     /// Users there should be, or requests or pages per second that were due.
     pub level: f64,
     /// Seconds that these figures are of.
@@ -55,7 +55,7 @@ pub struct HeldLevel {
     pub to_s: f64,
     /// Of the seconds that lie within it: one that lies in two levels is in none.
     #[serde(flatten)]
-    pub figures: Level,
+    pub figures: LoadLevel,
 }
 
 /// What the values of [`cells`] are.
@@ -65,7 +65,7 @@ pub(super) const CELLS: [&str; 6] = ["p50", "p95", "p99", "errors", "CPU", "memo
 const WIDTHS: [usize; 6] = [8, 8, 8, 8, 7, 7];
 
 /// The figures that all tables of loads have.
-pub(super) fn cells(level: &Level) -> [String; 6] {
+pub(super) fn cells(level: &LoadLevel) -> [String; 6] {
     let [p50, p95, p99] = [level.p50_us, level.p95_us, level.p99_us].map(latency_us);
     let server = level.server.as_ref();
     let cpu = server.and_then(|server| Some(format!("{} %", figure(server.cpu_percent?))));
@@ -123,7 +123,7 @@ pub(super) fn uncounted(rows: &[HeldLevel]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Record, RunSettings, json, parse, text};
+    use crate::report::{RunRecord, RunSettings, json, parse, text};
 
     fn row(level: f64, from_s: f64, to_s: f64, counted_s: f64) -> HeldLevel {
         let server = LevelServer {
@@ -131,7 +131,7 @@ mod tests {
             pss_bytes_max: 20_100_000,
             ..LevelServer::default()
         };
-        let figures = Level {
+        let figures = LoadLevel {
             level,
             counted_s,
             requests: 12_345,
@@ -145,9 +145,9 @@ mod tests {
         HeldLevel { from_s, to_s, figures }
     }
 
-    fn run(levels: Vec<HeldLevel>) -> Record {
+    fn run(levels: Vec<HeldLevel>) -> RunRecord {
         let figures = RunSettings { unit: "users".to_owned(), ..RunSettings::default() };
-        Record { version: 1, figures, levels, ..Record::default() }
+        RunRecord { version: 1, figures, levels, ..RunRecord::default() }
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         let report = text(&run(rows.clone()));
         assert!(report.contains("in neither: 1 s of 3 s are left out"), "{report}");
         // Nothing is said of a level that no second lies within.
-        rows[0].figures = Level { level: 1.0, ..Level::default() };
+        rows[0].figures = LoadLevel { level: 1.0, ..LoadLevel::default() };
         let report = text(&run(rows));
         let line = report.lines().find(|line| line.contains("0-1.5")).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();

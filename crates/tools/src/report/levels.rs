@@ -5,12 +5,12 @@
 //! answers came when. What a second has is what ended in it, as in all rows of seconds, so that an
 //! answer counts for the level in which it came.
 
-use super::level::{HeldLevel, Level, LevelServer};
+use super::level::{HeldLevel, LevelServer, LoadLevel};
 use super::record::PerSecond;
 use super::times::us;
 use load::Histogram;
-use load::pattern::{LoadKind, Pattern, Segment};
-use load::run::Second;
+use load::pattern::{LoadKind, LoadPattern, Segment};
+use load::run::RunSecond;
 use std::ops::Range;
 
 /// Rows of a ramp at most.
@@ -21,8 +21,8 @@ const LOOKS: u32 = 10;
 
 /// Sums up the seconds of a run by their load.
 #[derive(Debug)]
-pub struct Levels {
-    pattern: Pattern,
+pub struct LoadLevels {
+    pattern: LoadPattern,
     /// When the last request may be sent.
     end_ns: u64,
     /// Rates and times are those of pages.
@@ -87,12 +87,12 @@ pub struct ByLoad {
     /// The levels that its pattern holds, as far as they have begun.
     pub levels: Vec<HeldLevel>,
     /// If it rises or falls: all seconds, those with about the same load together.
-    pub ramp: Vec<Level>,
+    pub ramp: Vec<LoadLevel>,
 }
 
-impl Levels {
+impl LoadLevels {
     /// Of a run with this pattern, or so much of it; of pages, or requests.
-    pub fn of(pattern: Pattern, until_ns: Option<u64>, counts_pages: bool) -> Self {
+    pub fn of(pattern: LoadPattern, until_ns: Option<u64>, counts_pages: bool) -> Self {
         let ends_ns = [until_ns, pattern.duration_ns()];
         let end_ns = ends_ns.into_iter().flatten().min().unwrap_or(u64::MAX);
         let ramp = Ramp::of(&pattern);
@@ -101,7 +101,7 @@ impl Levels {
     }
 
     /// Takes in a second: what it counted, and what the report says of it.
-    pub fn count(&mut self, second: &Second, figures: &PerSecond) {
+    pub fn count(&mut self, second: &RunSecond, figures: &PerSecond) {
         if second.is_warm_up() {
             return;
         }
@@ -151,7 +151,7 @@ impl Levels {
 }
 
 /// The load of a second on average. What comes after the end was asked for until then.
-fn mean_level(pattern: &Pattern, end_ns: u64, second: Range<u64>) -> f64 {
+fn mean_level(pattern: &LoadPattern, end_ns: u64, second: Range<u64>) -> f64 {
     let part_ns = (second.end - second.start) as f64 / f64::from(LOOKS);
     let at_ns = |look: u32| second.start + ((f64::from(look) + 0.5) * part_ns) as u64;
     let sum: f64 = (0..LOOKS).map(|look| pattern.level(at_ns(look).min(end_ns - 1))).sum();
@@ -167,7 +167,7 @@ impl OpenLevel {
 
 impl Ramp {
     /// Of a pattern that rises or falls anywhere.
-    fn of(pattern: &Pattern) -> Option<Self> {
+    fn of(pattern: &LoadPattern) -> Option<Self> {
         let pieces = pattern.segments();
         if pieces.iter().all(|piece| piece.from == piece.to) {
             return None;
@@ -195,14 +195,14 @@ impl Bin {
         self.sum.add(part);
     }
 
-    fn row(&self) -> Level {
+    fn row(&self) -> LoadLevel {
         self.sum.figures(self.level_s / self.sum.counted_s)
     }
 }
 
 impl Sum {
     /// Of one second.
-    fn of(second: &Second, figures: &PerSecond, counts_pages: bool) -> Self {
+    fn of(second: &RunSecond, figures: &PerSecond, counts_pages: bool) -> Self {
         let window = &second.window;
         let pages = || window.pages.as_ref().map(|pages| (pages.loaded, pages.time.clone()));
         let (good, times) = match counts_pages {
@@ -233,7 +233,7 @@ impl Sum {
         }
     }
 
-    fn figures(&self, level: f64) -> Level {
+    fn figures(&self, level: f64) -> LoadLevel {
         let each_s = |sum: f64| if self.counted_s > 0.0 { sum / self.counted_s } else { 0.0 };
         let [p50_us, p95_us, p99_us] =
             [50.0, 95.0, 99.0].map(|percent| us(self.times.percentile_ns(percent)));
@@ -244,7 +244,7 @@ impl Sum {
             cpu_percent: known(each_s(sum.percent_s)),
             pss_bytes_max: sum.pss_bytes_max,
         });
-        Level {
+        LoadLevel {
             level,
             counted_s: self.counted_s,
             requests: self.requests,

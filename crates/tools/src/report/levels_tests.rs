@@ -2,24 +2,24 @@
 
 use super::*;
 use crate::report::ServerSecond;
-use load::Failure;
+use load::FailureKind;
 use load::Window;
 
 const S: u64 = 1_000_000_000;
 
 /// A second with so many answers, each after so many milliseconds.
-fn second(until_ns: u64, length_ns: u64, answers: u64, ms: u64) -> Second {
+fn second(until_ns: u64, length_ns: u64, answers: u64, ms: u64) -> RunSecond {
     let mut window = Window { answers, ..Window::default() };
     (0..answers).for_each(|_| window.latency.record(ms * 1_000_000));
-    Second { until_ns: until_ns.cast_signed(), length_ns, window }
+    RunSecond { until_ns: until_ns.cast_signed(), length_ns, window }
 }
 
 /// What a run comes to whose second number n, from 0, has 10 (n + 1) answers after n + 1 ms.
 fn by_load(pattern: &str, lengths_ns: &[u64]) -> ByLoad {
-    sums(Levels::of(Pattern::parse(pattern).unwrap(), None, false), lengths_ns)
+    sums(LoadLevels::of(LoadPattern::parse(pattern).unwrap(), None, false), lengths_ns)
 }
 
-fn sums(mut levels: Levels, lengths_ns: &[u64]) -> ByLoad {
+fn sums(mut levels: LoadLevels, lengths_ns: &[u64]) -> ByLoad {
     let mut until_ns = 0;
     for (length_ns, n) in lengths_ns.iter().zip(1..) {
         until_ns += length_ns;
@@ -40,8 +40,8 @@ fn rows(levels: &[HeldLevel]) -> Vec<(f64, f64, f64, f64, u64)> {
 
 #[test]
 fn seconds_within_a_level_are_summed_up_with_their_histograms() {
-    let steps = Pattern::parse_steps("1,10,25", 2 * S).unwrap();
-    let found = sums(Levels::of(steps, None, false), &[S; 6]);
+    let steps = LoadPattern::parse_steps("1,10,25", 2 * S).unwrap();
+    let found = sums(LoadLevels::of(steps, None, false), &[S; 6]);
     let shall = [(1.0, 0.0, 2.0, 2.0, 30), (10.0, 2.0, 4.0, 2.0, 70), (25.0, 4.0, 6.0, 2.0, 110)];
     assert_eq!(rows(&found.levels), shall);
     assert!(found.ramp.is_empty());
@@ -56,13 +56,13 @@ fn seconds_within_a_level_are_summed_up_with_their_histograms() {
 
 #[test]
 fn a_second_that_lies_in_two_levels_is_in_neither() {
-    let steps = Pattern::parse_steps("1,2,3", S * 3 / 2).unwrap();
-    let found = sums(Levels::of(steps, None, false), &[S, S, S, S, S / 2]);
+    let steps = LoadPattern::parse_steps("1,2,3", S * 3 / 2).unwrap();
+    let found = sums(LoadLevels::of(steps, None, false), &[S, S, S, S, S / 2]);
     // The second from 1 to 2 is that; the one from 4 to 4.5 is not.
     let shall = [(1.0, 0.0, 1.5, 1.0, 10), (2.0, 1.5, 3.0, 1.0, 30), (3.0, 3.0, 4.5, 1.5, 90)];
     assert_eq!(rows(&found.levels), shall);
-    let steps = Pattern::parse_steps("1,2,3,4", S / 3).unwrap();
-    let found = sums(Levels::of(steps, None, false), &[S, S / 3]);
+    let steps = LoadPattern::parse_steps("1,2,3,4", S / 3).unwrap();
+    let found = sums(LoadLevels::of(steps, None, false), &[S, S / 3]);
     let counted: Vec<f64> = found.levels.iter().map(|row| row.figures.counted_s).collect();
     assert_eq!(found.levels.len(), 4);
     assert_eq!(counted[..3], [0.0; 3], "none is as long as a second");
@@ -71,24 +71,24 @@ fn a_second_that_lies_in_two_levels_is_in_neither() {
 
 #[test]
 fn a_run_that_ends_early_has_the_levels_that_it_began() {
-    let steps = || Pattern::parse_steps("1,2,3", 2 * S).unwrap();
-    let found = sums(Levels::of(steps(), None, false), &[S, S, S / 2]);
+    let steps = || LoadPattern::parse_steps("1,2,3", 2 * S).unwrap();
+    let found = sums(LoadLevels::of(steps(), None, false), &[S, S, S / 2]);
     assert_eq!(rows(&found.levels), [(1.0, 0.0, 2.0, 2.0, 30), (2.0, 2.0, 2.5, 0.5, 30)]);
-    let found = sums(Levels::of(steps(), None, false), &[S, S]);
+    let found = sums(LoadLevels::of(steps(), None, false), &[S, S]);
     assert_eq!(found.levels.len(), 1, "the second level has not begun");
-    assert!(sums(Levels::of(steps(), None, false), &[]).levels.is_empty());
+    assert!(sums(LoadLevels::of(steps(), None, false), &[]).levels.is_empty());
 }
 
 #[test]
 fn answers_after_the_end_are_those_of_the_last_level() {
     // The last request is due before 4 s, its answer comes at 6.3 s.
     let lengths = [S, S, S, S, S, S, S * 3 / 10];
-    let steps = Pattern::parse_steps("10r,20r", 2 * S).unwrap();
-    let found = sums(Levels::of(steps, None, false), &lengths);
+    let steps = LoadPattern::parse_steps("10r,20r", 2 * S).unwrap();
+    let found = sums(LoadLevels::of(steps, None, false), &lengths);
     assert_eq!(rows(&found.levels)[1], (20.0, 2.0, 6.3, 4.3, 250));
     // Said by -d or -n, the end is earlier than that of the pattern.
-    let steps = Pattern::parse_steps("10r,20r,30r", 2 * S).unwrap();
-    let found = sums(Levels::of(steps, Some(3 * S), false), &lengths);
+    let steps = LoadPattern::parse_steps("10r,20r,30r", 2 * S).unwrap();
+    let found = sums(LoadLevels::of(steps, Some(3 * S), false), &lengths);
     assert_eq!(rows(&found.levels).len(), 2);
     assert_eq!(rows(&found.levels)[1], (20.0, 2.0, 6.3, 4.3, 250));
 }
@@ -126,10 +126,10 @@ fn a_ramp_has_seconds_of_about_the_same_load_together() {
 
 #[test]
 fn the_server_and_pages_are_those_of_the_seconds() {
-    let mut levels = Levels::of(Pattern::parse_steps("3,4", 2 * S).unwrap(), None, true);
+    let mut levels = LoadLevels::of(LoadPattern::parse_steps("3,4", 2 * S).unwrap(), None, true);
     for (n, [percent, us]) in (1..).zip([[100.0, 10.0], [50.0, 20.0]]) {
         let mut second = second(n * S, S, 10, 1);
-        second.window.failures[Failure::Refused as usize] = 2;
+        second.window.failures[FailureKind::Refused as usize] = 2;
         let pages = second.window.pages.get_or_insert_default();
         pages.loaded = n;
         pages.time.record(n * 70_000_000);
@@ -150,7 +150,7 @@ fn the_server_and_pages_are_those_of_the_seconds() {
 #[test]
 fn a_server_that_nobody_has_measured_takes_no_part_of_a_processor() {
     let level = |percents: &[f64], answers: u64| {
-        let mut levels = Levels::of(Pattern::parse_steps("3", 2 * S).unwrap(), None, false);
+        let mut levels = LoadLevels::of(LoadPattern::parse_steps("3", 2 * S).unwrap(), None, false);
         for (n, percent) in (1..).zip(percents) {
             let second = second(n * S, S, answers, 1);
             let mut figures = PerSecond::new(&second);
@@ -174,9 +174,9 @@ fn seen() -> ServerSecond {
 
 #[test]
 fn the_warm_up_is_in_no_level() {
-    let mut levels = Levels::of(Pattern::parse_steps("3,4", S).unwrap(), None, false);
+    let mut levels = LoadLevels::of(LoadPattern::parse_steps("3,4", S).unwrap(), None, false);
     for until_s in -2..=2 {
-        let second = Second { until_ns: until_s * S.cast_signed(), ..second(0, S, 10, 1) };
+        let second = RunSecond { until_ns: until_s * S.cast_signed(), ..second(0, S, 10, 1) };
         levels.count(&second, &PerSecond::new(&second));
     }
     assert_eq!(rows(&levels.end().levels), [(3.0, 0.0, 1.0, 1.0, 10), (4.0, 1.0, 2.0, 1.0, 10)]);

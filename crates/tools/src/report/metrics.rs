@@ -4,18 +4,18 @@
 //! fewer are answered. So a request under way at the end counts as if it had been answered then,
 //! where it had waited for longer than what is asked for: its latency would have been longer still.
 
-use super::record::Record;
-use super::times::Times;
+use super::record::RunRecord;
+use super::times::TimeDistribution;
 use crate::threshold::Metrics;
-use load::Failure;
+use load::FailureKind;
 
 /// Nanoseconds of a microsecond.
 const NS: f64 = 1000.0;
 
-impl Metrics for Record {
+impl Metrics for RunRecord {
     fn get(&self, name: &str) -> Option<f64> {
         let (summary, times) = (&self.summary, Waits::of(self).times);
-        let kind = |kind: Failure| {
+        let kind = |kind: FailureKind| {
             summary.errors_by_kind.get(kind.name()).copied().unwrap_or_default() as f64
         };
         let server = summary.server.as_ref();
@@ -29,10 +29,10 @@ impl Metrics for Record {
             "requests" => summary.requests as f64,
             "errors" => summary.errors as f64,
             "timeouts" => summary.timeouts as f64,
-            "refused" => kind(Failure::Refused),
-            "resets" => kind(Failure::Reset),
+            "refused" => kind(FailureKind::Refused),
+            "resets" => kind(FailureKind::Reset),
             "late" => summary.late as f64,
-            "unexpected" => kind(Failure::Status),
+            "unexpected" => kind(FailureKind::Status),
             "bytes" => summary.received_bytes as f64,
             "bytes_per_s" if summary.elapsed_s > 0.0 => {
                 summary.received_bytes as f64 / summary.elapsed_s
@@ -49,7 +49,7 @@ impl Metrics for Record {
     }
 }
 
-impl Record {
+impl RunRecord {
     /// How many of the users there were all the time had something come: the others had waited for
     /// all of that time, or for parts of a page for all of it and for longer than `limit_ns`.
     pub fn users_served(&self, limit_ns: f64) -> Option<(u64, u64)> {
@@ -64,24 +64,24 @@ impl Record {
 /// How long users wait: for pages where pages are loaded, for answers elsewhere.
 struct Waits<'a> {
     /// Of what came.
-    times: &'a Times,
+    times: &'a TimeDistribution,
     buckets: &'a [(f64, u64)],
     /// Of what was under way at the end.
     under_way: &'a [(f64, u64)],
 }
 
 /// Without an answer there is no time.
-fn answered(times: &Times) -> Option<&Times> {
+fn answered(times: &TimeDistribution) -> Option<&TimeDistribution> {
     (times.count > 0).then_some(times)
 }
 
-fn statuses(record: &Record, class: u16) -> f64 {
+fn statuses(record: &RunRecord, class: u16) -> f64 {
     let statuses = record.summary.statuses.iter();
     statuses.filter(|(status, _)| **status / 100 == class).map(|(_, times)| *times as f64).sum()
 }
 
 impl<'a> Waits<'a> {
-    fn of(record: &'a Record) -> Self {
+    fn of(record: &'a RunRecord) -> Self {
         match &record.summary.pages {
             Some(pages) => Self {
                 times: &pages.time_us,
@@ -165,11 +165,16 @@ fn place_in(buckets: &[(f64, u64)], percent: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Server, Summary};
-    use crate::threshold::{Condition, METRICS};
+    use crate::report::{ServerRecord, Summary};
+    use crate::threshold::{METRICS, ThresholdCondition};
 
-    fn run() -> Record {
-        let latency_us = Times { count: 100, p99: 250_000.0, mean: 900.0, ..Times::default() };
+    fn run() -> RunRecord {
+        let latency_us = TimeDistribution {
+            count: 100,
+            p99: 250_000.0,
+            mean: 900.0,
+            ..TimeDistribution::default()
+        };
         let summary = Summary {
             requests: 100,
             errors: 3,
@@ -178,10 +183,10 @@ mod tests {
             latency_us,
             statuses: [(200, 90), (404, 4), (503, 3), (500, 3)].into(),
             errors_by_kind: [("refused".to_owned(), 2), ("status".to_owned(), 1)].into(),
-            server: Some(Server { pss_bytes_max: 5_000_000, ..Server::default() }),
+            server: Some(ServerRecord { pss_bytes_max: 5_000_000, ..ServerRecord::default() }),
             ..Summary::default()
         };
-        Record { summary, histogram_us: vec![(100.0, 60), (700.0, 40)], ..Record::default() }
+        RunRecord { summary, histogram_us: vec![(100.0, 60), (700.0, 40)], ..RunRecord::default() }
     }
 
     #[test]
@@ -200,19 +205,25 @@ mod tests {
             ("p30<200us && p70>600us", true),
         ];
         for (text, holds) in rows {
-            let condition = Condition::parse(text).unwrap();
+            let condition = ThresholdCondition::parse(text).unwrap();
             assert_eq!(condition.holds(&run()), holds, "{}", condition.explain(&run()));
         }
     }
 
     #[test]
     fn who_is_left_waiting_counts_as_if_answered_at_the_end() {
-        let latency_us =
-            Times { count: 99, p50: 10.0, p99: 20.0, max: 30.0, mean: 11.0, ..Times::default() };
+        let latency_us = TimeDistribution {
+            count: 99,
+            p50: 10.0,
+            p99: 20.0,
+            max: 30.0,
+            mean: 11.0,
+            ..TimeDistribution::default()
+        };
         let summary = Summary { latency_us, ..Summary::default() };
         let histogram_us = vec![(10.0, 90), (20.0, 8), (30.0, 1)];
         let waiting_us = vec![(5.0, 50), (25.0, 1), (1000.0, 3)];
-        let waited = Record { summary, histogram_us, waiting_us, ..Record::default() };
+        let waited = RunRecord { summary, histogram_us, waiting_us, ..RunRecord::default() };
         // Four had waited for longer than p99 of the answers: the last two of 103 are among them.
         assert_eq!(waited.get("p99"), Some(1000.0 * NS));
         // Nobody who had waited for less makes it better.
@@ -220,15 +231,15 @@ mod tests {
         assert_eq!(waited.get("max"), Some(1000.0 * NS));
         let mean = (11.0 * 99.0 + 25.0 + 3000.0) / 103.0 * NS;
         assert!((waited.get("mean").unwrap() - mean).abs() < 1.0);
-        let none = Record { waiting_us: vec![(7.0, 4)], ..Record::default() };
+        let none = RunRecord { waiting_us: vec![(7.0, 4)], ..RunRecord::default() };
         assert_eq!((none.get("p99"), none.get("mean")), (Some(7.0 * NS), Some(7.0 * NS)));
         assert_eq!(none.get("min"), None);
-        assert!(!Condition::parse("p99<5us").unwrap().holds(&none));
+        assert!(!ThresholdCondition::parse("p99<5us").unwrap().holds(&none));
     }
 
     #[test]
     fn every_metric_is_there_if_it_was_measured() {
-        let (full, empty) = (run(), Record::default());
+        let (full, empty) = (run(), RunRecord::default());
         for (name, _) in METRICS {
             assert!(full.get(name).is_some(), "{name}");
         }

@@ -1,4 +1,4 @@
-//! What is said of a run. Every form is made of a [`Record`], so that all say the same figures.
+//! What is said of a run. Every form is made of a [`RunRecord`], so that all say the same figures.
 
 mod capacity;
 mod compare;
@@ -20,18 +20,21 @@ pub mod units;
 mod urls;
 mod warning;
 
-pub use capacity::{Capacity, CapacityRun, heading as capacity_heading};
-pub use compare::{ComparedFigure, Comparison, Verdict};
+pub use capacity::{CapacityRun, CapacitySearch, heading as capacity_heading};
+pub use compare::{ComparedFigure, DifferenceVerdict, RunComparison};
 pub use csv::{csv, levels_csv};
 pub use hdr::hdr;
 pub use html::html;
 pub use json::{json, parse};
-pub use level::{HeldLevel, Level, LevelServer};
-pub use levels::{ByLoad, Levels};
+pub use level::{HeldLevel, LevelServer, LoadLevel};
+pub use levels::{ByLoad, LoadLevels};
 pub use pages::{PageSecond, PageSummary};
-pub use record::{Machine, Moment, PerSecond, Record, RunSettings, Server, ServerSecond, Summary};
+pub use record::{
+    FirstFailureRecord, MachineUse, PerSecond, RunRecord, RunSettings, ServerRecord, ServerSecond,
+    Summary,
+};
 pub(crate) use rows::error_percent;
 pub use text::text;
-pub use times::Times;
+pub use times::TimeDistribution;
 pub use urls::{OtherUrls, PerUrl};
-pub use warning::Warning;
+pub use warning::RunWarning;

@@ -1,21 +1,24 @@
 //! The record of a run that has ended, with what makes its figures doubtful.
 
-use super::record::{Moment, PerSecond, Record, RunSettings, Summary, Tls, VERSION};
+use super::record::{
+    FirstFailureRecord, PerSecond, RunRecord, RunSettings, Summary, TlsRecord, VERSION,
+};
 use super::times::buckets_us;
 use super::urls;
-use super::warning::Warning;
-use load::run::Outcome;
+use super::warning::RunWarning;
+use load::run::RunOutcome;
 
-impl Record {
+impl RunRecord {
     /// Of a run that has ended.
     pub fn new(
-        outcome: &Outcome,
+        outcome: &RunOutcome,
         figures: RunSettings,
         names: &[String],
         seconds: Vec<PerSecond>,
     ) -> Self {
         let total = &outcome.total;
-        let mut firsts: Vec<Moment> = total.firsts.iter().map(Moment::from).collect();
+        let mut firsts: Vec<FirstFailureRecord> =
+            total.firsts.iter().map(FirstFailureRecord::from).collect();
         // The engine counts from its beginning, reports from the end of the warm-up: what failed in
         // that is at a negative time.
         firsts.iter_mut().for_each(|first| first.at_s -= figures.warm_up_s);
@@ -28,7 +31,7 @@ impl Record {
             interrupted: outcome.was_interrupted,
             summary: Summary::new(total, outcome.elapsed_ns as f64 / 1e9),
             figures,
-            tls: outcome.agreed.as_ref().map(Tls::new),
+            tls: outcome.agreed.as_ref().map(TlsRecord::new),
             fell_back: outcome.fell_back,
             firsts,
             urls,
@@ -42,7 +45,7 @@ impl Record {
             capacity: None,
         };
         record.summary.stolen_percent = outcome.stolen_percent;
-        record.warnings = Warning::all(&record).iter().map(Warning::text).collect();
+        record.warnings = RunWarning::all(&record).iter().map(RunWarning::text).collect();
         record
     }
 }

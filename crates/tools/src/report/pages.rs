@@ -1,6 +1,6 @@
 //! Pages in figures, where whole pages are loaded.
 
-use super::times::{Times, buckets_us};
+use super::times::{TimeDistribution, buckets_us};
 use load::Pages;
 use serde::{Deserialize, Serialize};
 
@@ -21,10 +21,10 @@ pub struct PageSummary {
     /// Pages that came per second.
     pub rate: f64,
     /// From when a page should have been asked for to the end of the last thing it needs.
-    pub time_us: Times,
+    pub time_us: TimeDistribution,
     /// From when it should have been asked for to its own first byte, redirects included; of those
     /// whose own content a cache had there is none.
-    pub first_byte_us: Times,
+    pub first_byte_us: TimeDistribution,
     /// The times of pages: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
     /// The same of those under way when the run ended: how long they had been.
@@ -52,8 +52,8 @@ impl PageSummary {
             failed: pages.failed,
             aborted: pages.waiting.count(),
             rate: if elapsed_s > 0.0 { pages.loaded as f64 / elapsed_s } else { 0.0 },
-            time_us: Times::from(&pages.time),
-            first_byte_us: Times::from(&pages.first_byte),
+            time_us: TimeDistribution::from(&pages.time),
+            first_byte_us: TimeDistribution::from(&pages.first_byte),
             histogram_us: buckets_us(&pages.time),
             waiting_us: buckets_us(&pages.waiting),
             requests_per_page: each(pages.requests),

@@ -4,13 +4,13 @@
 //! `summary.latency_us.p50`. Fields may be added; none changes its name, unit or meaning without a
 //! new `version`.
 
-use super::capacity::Capacity;
-use super::level::{HeldLevel, Level, LevelServer};
+use super::capacity::CapacitySearch;
+use super::level::{HeldLevel, LevelServer, LoadLevel};
 use super::pages::{PageSecond, PageSummary};
-use super::times::{self, Times, us};
+use super::times::{self, TimeDistribution, us};
 use super::urls::{OtherUrls, PerUrl};
-use load::run::Second;
-use load::{First, Window};
+use load::run::RunSecond;
+use load::{FirstFailure, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) const VERSION: u32 = 1;
 /// A run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Record {
+pub struct RunRecord {
     /// Of the form of this record.
     pub version: u32,
     /// The words of the command line.
@@ -32,13 +32,13 @@ pub struct Record {
     /// What was to be done.
     pub figures: RunSettings,
     /// How connections were secured, if they were.
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsRecord>,
     /// HTTP/2 was asked for, and a server chose HTTP/1.1.
     pub fell_back: bool,
     /// What came of it.
     pub summary: Summary,
     /// The first failure of each kind, the earliest first.
-    pub firsts: Vec<Moment>,
+    pub firsts: Vec<FirstFailureRecord>,
     /// For each URL, in the order of the plan; of many those that were asked most, in that order.
     pub urls: Vec<PerUrl>,
     /// All the others, if there are more than this holds.
@@ -48,7 +48,7 @@ pub struct Record {
     /// For each level that the pattern holds, as far as they have begun (`--steps` and others).
     pub levels: Vec<HeldLevel>,
     /// Where the pattern rises or falls: all seconds, those with about the same load together.
-    pub ramp: Vec<Level>,
+    pub ramp: Vec<LoadLevel>,
     /// The latencies: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
     /// The same of requests under way when the run ended: how long they had been.
@@ -58,7 +58,7 @@ pub struct Record {
     pub warnings: Vec<String>,
     /// The search that this run was the result of (`--find-max`).
     #[serde(rename = "knee")]
-    pub capacity: Option<Capacity>,
+    pub capacity: Option<CapacitySearch>,
 }
 
 /// What was to be done.
@@ -94,7 +94,7 @@ pub struct RunSettings {
 /// What was agreed on with the first server that TLS was spoken to, in the words of OpenSSL.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tls {
+pub struct TlsRecord {
     /// `TLSv1.3`.
     pub version: String,
     /// The cipher suite.
@@ -109,7 +109,7 @@ pub struct Tls {
     pub protocol: String,
 }
 
-impl Tls {
+impl TlsRecord {
     pub(super) fn new(agreed: &tls::Agreed) -> Self {
         let protocol = agreed.protocol.as_deref().unwrap_or_default();
         Self {
@@ -162,13 +162,13 @@ pub struct Summary {
     /// Bytes that were sent.
     pub sent_bytes: u64,
     /// From when a request should have been sent to the end of its answer.
-    pub latency_us: Times,
+    pub latency_us: TimeDistribution,
     /// From when it was sent to the end, where that differs: `--rate` and `r` patterns.
-    pub service_us: Option<Times>,
+    pub service_us: Option<TimeDistribution>,
     /// From when it was sent to the first byte.
-    pub first_byte_us: Times,
+    pub first_byte_us: TimeDistribution,
     /// New connections.
-    pub connect_us: Times,
+    pub connect_us: TimeDistribution,
     /// How often each status came.
     pub statuses: BTreeMap<u16, u64>,
     /// How often each kind of failure came.
@@ -176,17 +176,17 @@ pub struct Summary {
     /// Pages, where whole pages are loaded (`--page`).
     pub pages: Option<PageSummary>,
     /// What this program itself took.
-    pub generator: Machine,
+    pub generator: MachineUse,
     /// What the host of this machine gave to others, in percent of all its processors.
     pub stolen_percent: Option<f64>,
     /// What the server took, if it is on this machine and may be looked at.
-    pub server: Option<Server>,
+    pub server: Option<ServerRecord>,
 }
 
 /// A server on this machine, over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Server {
+pub struct ServerRecord {
     /// The name of its program.
     pub program: String,
     /// Processes that were looked at in the first place; their descendants count as well.
@@ -216,13 +216,13 @@ pub struct Server {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerSecond {
-    /// As in [`Server`].
+    /// As in [`ServerRecord`].
     #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_us_per_request: f64,
-    /// As in [`Server`].
+    /// As in [`ServerRecord`].
     #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_percent: f64,
-    /// As in [`Server`].
+    /// As in [`ServerRecord`].
     pub run_queue_ms_per_s: f64,
     /// Memory (Pss) at its end.
     pub pss_bytes: u64,
@@ -235,7 +235,7 @@ pub struct ServerSecond {
 /// What a program took of the machine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Machine {
+pub struct MachineUse {
     /// Microseconds of a processor for each request that ended.
     pub cpu_us_per_request: f64,
     /// Of one processor for each thread that works, in percent.
@@ -247,7 +247,7 @@ pub struct Machine {
 /// The first failure of a kind.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Moment {
+pub struct FirstFailureRecord {
     /// The kind, by its name in `errors_by_kind`.
     pub kind: String,
     /// Second of the run, since counting began.
@@ -301,17 +301,17 @@ pub struct PerSecond {
 impl Summary {
     /// Of everything that was counted in `elapsed_s` seconds.
     pub fn new(total: &Window, elapsed_s: f64) -> Self {
-        use load::Failure;
+        use load::FailureKind;
         let rate = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
-        let kinds = Failure::ALL.into_iter().map(|kind| (kind, total.failures_of(kind)));
-        let service = (total.service.count() > 0).then(|| Times::from(&total.service));
+        let kinds = FailureKind::ALL.into_iter().map(|kind| (kind, total.failures_of(kind)));
+        let service = (total.service.count() > 0).then(|| TimeDistribution::from(&total.service));
         Self {
             requests: total.ended(),
             answers: total.answers,
             redirected: total.redirected,
             errors: total.failed(),
-            timeouts: total.failures_of(Failure::Timeout)
-                + total.failures_of(Failure::ConnectTimeout),
+            timeouts: total.failures_of(FailureKind::Timeout)
+                + total.failures_of(FailureKind::ConnectTimeout),
             unserved: total.unserved,
             aborted: total.aborted,
             aborted_slow: total.waiting.count_above(total.latency.percentile_ns(99.0)),
@@ -324,24 +324,24 @@ impl Summary {
             received_bytes: total.received_bytes,
             body_bytes: total.body_bytes,
             sent_bytes: total.sent_bytes,
-            latency_us: Times::from(&total.latency),
+            latency_us: TimeDistribution::from(&total.latency),
             service_us: service,
-            first_byte_us: Times::from(&total.first_byte),
-            connect_us: Times::from(&total.connect),
+            first_byte_us: TimeDistribution::from(&total.first_byte),
+            connect_us: TimeDistribution::from(&total.connect),
             statuses: total.statuses.iter().copied().collect(),
             errors_by_kind: kinds
                 .filter(|(_, count)| *count > 0)
                 .map(|(kind, count)| (kind.name().to_owned(), count))
                 .collect(),
             pages: total.pages.as_ref().map(|pages| PageSummary::new(pages, elapsed_s)),
-            generator: Machine::new(total),
+            generator: MachineUse::new(total),
             stolen_percent: None,
             server: None,
         }
     }
 }
 
-impl Machine {
+impl MachineUse {
     /// Of the time in which it was measured, which is longer than what counts: threads begin a
     /// little earlier, and hear a little later that all is done.
     fn new(total: &Window) -> Self {
@@ -359,7 +359,7 @@ impl Machine {
 
 impl PerSecond {
     /// Of one second of a run.
-    pub fn new(second: &Second) -> Self {
+    pub fn new(second: &RunSecond) -> Self {
         let window = &second.window;
         let length_s = second.length_ns as f64 / 1e9;
         let summary = Summary::new(window, length_s);
@@ -383,8 +383,8 @@ impl PerSecond {
     }
 }
 
-impl From<&Server> for LevelServer {
-    fn from(server: &Server) -> Self {
+impl From<&ServerRecord> for LevelServer {
+    fn from(server: &ServerRecord) -> Self {
         let known = |value: f64| Some(value).filter(|value| value.is_finite());
         Self {
             cpu_us_per_request: known(server.cpu_us_per_request),
@@ -394,8 +394,8 @@ impl From<&Server> for LevelServer {
     }
 }
 
-impl From<&First> for Moment {
-    fn from(first: &First) -> Self {
+impl From<&FirstFailure> for FirstFailureRecord {
+    fn from(first: &FirstFailure) -> Self {
         Self {
             kind: first.failure.name().to_owned(),
             at_s: first.at_ns as f64 / 1e9,

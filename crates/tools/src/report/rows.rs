@@ -2,8 +2,8 @@
 //! neither can say another figure than the other.
 
 use super::pages::PageSummary;
-use super::record::{Moment, Record, Server, Summary, Tls};
-use super::times::Times;
+use super::record::{FirstFailureRecord, RunRecord, ServerRecord, Summary, TlsRecord};
+use super::times::TimeDistribution;
 use super::units::{bytes, count, figure, latency_us, printable, time_us};
 use super::urls::PerUrl;
 
@@ -85,7 +85,7 @@ pub(super) const TIMES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "max"
 
 /// The distributions of times.
 pub(super) fn times(summary: &Summary) -> Vec<(&'static str, [String; 6])> {
-    let row = |name, times: &Times| {
+    let row = |name, times: &TimeDistribution| {
         let values = [times.mean, times.p50, times.p90, times.p99, times.p99_9, times.max];
         (name, values.map(latency_us))
     };
@@ -112,7 +112,7 @@ pub(super) struct FailureRow {
 }
 
 /// Every kind of failure that there was.
-pub(super) fn failures(record: &Record) -> Vec<FailureRow> {
+pub(super) fn failures(record: &RunRecord) -> Vec<FailureRow> {
     let kinds = record.summary.errors_by_kind.iter();
     kinds
         .map(|(kind, times)| {
@@ -127,10 +127,10 @@ pub(super) fn failures(record: &Record) -> Vec<FailureRow> {
 }
 
 /// `at 12.34 s with 64 users: connection refused`.
-pub(super) fn moment(first: &Moment) -> String {
+pub(super) fn moment(first: &FirstFailureRecord) -> String {
     let text = if first.text.is_empty() { "" } else { ": " };
     let plural = if first.users == 1 { "" } else { "s" };
-    let Moment { at_s, users, .. } = first;
+    let FirstFailureRecord { at_s, users, .. } = first;
     format!(
         "at {at_s:.2} s with {} user{plural}{text}{}",
         count((*users).into()),
@@ -150,7 +150,7 @@ pub(super) fn url(url: &PerUrl) -> [String; 5] {
 
 /// What the URLs behind the first so many came to, as a sentence: `and 280 more: 12,345
 /// requests, 3 errors, the slowest 1.2 s`.
-pub(super) fn unshown_urls(record: &Record, shown: usize) -> Option<String> {
+pub(super) fn unshown_urls(record: &RunRecord, shown: usize) -> Option<String> {
     let kept = record.urls.get(shown..).unwrap_or_default();
     let others = record.other_urls.as_ref();
     let urls = kept.len() + others.map_or(0, |others| others.urls);
@@ -166,7 +166,7 @@ pub(super) fn unshown_urls(record: &Record, shown: usize) -> Option<String> {
 }
 
 /// What this program took, as a sentence.
-pub(super) fn generator(record: &Record) -> String {
+pub(super) fn generator(record: &RunRecord) -> String {
     let own = &record.summary.generator;
     let threads = record.figures.threads;
     format!(
@@ -178,14 +178,14 @@ pub(super) fn generator(record: &Record) -> String {
 }
 
 /// How connections were secured, as a sentence.
-pub(super) fn tls(tls: &Tls) -> String {
-    let Tls { version, suite, key_bits, temporary_key, .. } = tls;
+pub(super) fn tls(tls: &TlsRecord) -> String {
+    let TlsRecord { version, suite, key_bits, temporary_key, .. } = tls;
     let protocol = if tls.protocol == "h2" { "; HTTP/2" } else { "" };
     format!("{version} with {suite}, {temporary_key}, key of {key_bits} bits{protocol}")
 }
 
 /// What the server took, as a sentence.
-pub(super) fn server(server: &Server) -> String {
+pub(super) fn server(server: &ServerRecord) -> String {
     let busy = match (server.busy_max, server.workers) {
         // Looked at once a second, workers may have been free at each of these moments.
         (Some(busy), Some(workers)) if busy > 0 => {

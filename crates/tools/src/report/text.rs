@@ -1,19 +1,19 @@
 //! A run for people: what came of it, what went wrong, what to doubt.
 
-use super::record::Record;
+use super::record::RunRecord;
 use super::units::{count, seconds};
 use super::{capacity, level, rows, urls};
 use std::fmt::{self, Write as _};
 
 /// The report as text.
-pub fn text(record: &Record) -> String {
+pub fn text(record: &RunRecord) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_all(&mut out, record);
     out
 }
 
-fn write_all(out: &mut String, record: &Record) -> fmt::Result {
+fn write_all(out: &mut String, record: &RunRecord) -> fmt::Result {
     if let Some(capacity) = &record.capacity {
         capacity::write(out, capacity)?;
     }
@@ -61,7 +61,7 @@ fn write_counts(out: &mut String, counts: Vec<rows::CountRow>) -> fmt::Result {
     Ok(())
 }
 
-fn write_times(out: &mut String, record: &Record) -> fmt::Result {
+fn write_times(out: &mut String, record: &RunRecord) -> fmt::Result {
     write!(out, "{:13}", "")?;
     rows::TIMES.iter().try_for_each(|name| write!(out, "{name:>10}"))?;
     writeln!(out)?;
@@ -73,7 +73,7 @@ fn write_times(out: &mut String, record: &Record) -> fmt::Result {
     Ok(())
 }
 
-fn write_failures(out: &mut String, record: &Record) -> fmt::Result {
+fn write_failures(out: &mut String, record: &RunRecord) -> fmt::Result {
     if record.summary.errors == 0 {
         return Ok(());
     }
@@ -89,7 +89,7 @@ fn write_failures(out: &mut String, record: &Record) -> fmt::Result {
 const LEVELS_MAX: usize = 50;
 
 /// The levels of a run as a table.
-fn write_levels(out: &mut String, record: &Record) -> fmt::Result {
+fn write_levels(out: &mut String, record: &RunRecord) -> fmt::Result {
     let [seconds, requests, rate] = level::HELD;
     let unit = &record.figures.unit;
     let names = level::columns(&level::CELLS);
@@ -109,7 +109,7 @@ fn write_levels(out: &mut String, record: &Record) -> fmt::Result {
     }
 }
 
-fn write_urls(out: &mut String, record: &Record) -> fmt::Result {
+fn write_urls(out: &mut String, record: &RunRecord) -> fmt::Result {
     let [requests, errors, p50, p99, max] = rows::URLS;
     writeln!(out, "\n  {requests:>10} {errors:>9} {p50:>9} {p99:>9} {max:>9}  URL")?;
     for url in record.urls.iter().take(urls::LINES_MAX) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[expect(missing_docs, reason = "the names are those of statistics")]
-pub struct Times {
+pub struct TimeDistribution {
     pub count: u64,
     #[serde(deserialize_with = "measured::deserialize")]
     pub min: f64,
@@ -35,7 +35,7 @@ pub struct Times {
     pub max: f64,
 }
 
-impl Serialize for Times {
+impl Serialize for TimeDistribution {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let values = [
             ("min", self.min),
@@ -92,9 +92,13 @@ pub(super) fn us(ns: u64) -> f64 {
 }
 
 /// From nanoseconds: the least, the mean, the deviation and the most, and the percentiles.
-fn times(count: u64, [min, mean, stddev, max]: [f64; 4], percentile: impl Fn(f64) -> u64) -> Times {
+fn times(
+    count: u64,
+    [min, mean, stddev, max]: [f64; 4],
+    percentile: impl Fn(f64) -> u64,
+) -> TimeDistribution {
     let percentile = |percent| us(percentile(percent));
-    Times {
+    TimeDistribution {
         count,
         min: min / 1000.0,
         mean: mean / 1000.0,
@@ -110,7 +114,7 @@ fn times(count: u64, [min, mean, stddev, max]: [f64; 4], percentile: impl Fn(f64
     }
 }
 
-impl From<&Histogram> for Times {
+impl From<&Histogram> for TimeDistribution {
     fn from(all: &Histogram) -> Self {
         let (min, max) = (all.min_ns() as f64, all.max_ns() as f64);
         let of_all = [min, all.mean_ns(), all.deviation_ns(), max];
@@ -118,7 +122,7 @@ impl From<&Histogram> for Times {
     }
 }
 
-impl From<&Sketch> for Times {
+impl From<&Sketch> for TimeDistribution {
     fn from(all: &Sketch) -> Self {
         let (min, max) = (all.min_ns() as f64, all.max_ns() as f64);
         let of_all = [min, all.mean_ns(), all.deviation_ns(), max];
@@ -129,13 +133,13 @@ impl From<&Sketch> for Times {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{PerSecond, Record, Summary, csv, html, json, parse, text};
+    use crate::report::{PerSecond, RunRecord, Summary, csv, html, json, parse, text};
 
     #[test]
     fn what_was_never_answered_has_no_latency_in_any_report() {
         let seconds = vec![PerSecond { until_s: 1.0, length_s: 1.0, ..PerSecond::default() }];
         let summary = Summary { requests: 5, errors: 5, ..Summary::default() };
-        let record = Record { version: 1, summary, seconds, ..Record::default() };
+        let record = RunRecord { version: 1, summary, seconds, ..RunRecord::default() };
         let saved = json(&record);
         assert!(saved.contains("\"p99\": null") && saved.contains("\"max_us\": null"), "{saved}");
         assert!(!saved.contains("\"p99\": 0.0"), "{saved}");
@@ -149,7 +153,7 @@ mod tests {
         assert_eq!(row, "1,1,0,0,0,0,0,0,,,,,0,,,,,,");
         let page = html(&again);
         assert!(!page.contains("0.00 us") && page.contains("<td>-</td>"), "{page}");
-        let one = Times { count: 1, p50: 7.0, max: 7.0, ..Times::default() };
+        let one = TimeDistribution { count: 1, p50: 7.0, max: 7.0, ..TimeDistribution::default() };
         let text = serde_json::to_string(&one).unwrap();
         assert!(text.contains("\"stddev\":0.0") && text.contains("\"p50\":7.0"), "{text}");
     }

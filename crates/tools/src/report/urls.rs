@@ -1,7 +1,7 @@
 //! What the URLs of a run came to, one by one: those that were asked most where there are many, and
 //! all others together.
 
-use super::times::Times;
+use super::times::TimeDistribution;
 use load::{PerEntry, Window};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -25,7 +25,7 @@ pub struct PerUrl {
     /// Bytes of content.
     pub body_bytes: u64,
     /// As in [`super::Summary`], within 1 %; mean, shortest and longest are exact.
-    pub latency_us: Times,
+    pub latency_us: TimeDistribution,
 }
 
 /// What the URLs came to that have no row.
@@ -45,7 +45,7 @@ impl PerUrl {
             answers: entry.answers,
             errors: entry.failures,
             body_bytes: entry.body_bytes,
-            latency_us: Times::from(&entry.latency),
+            latency_us: TimeDistribution::from(&entry.latency),
         }
     }
 }
@@ -77,11 +77,11 @@ fn at<'a>(total: &'a Window, row: usize, none: &'a PerEntry) -> &'a PerEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Record;
+    use crate::report::RunRecord;
     use crate::report::rows::unshown_urls as unshown;
     use crate::report::units::count;
 
-    fn run(urls: usize) -> Record {
+    fn run(urls: usize) -> RunRecord {
         let mut total = Window::default();
         for row in (0..urls).filter(|row| *row != 1) {
             let entry = total.entries.entry(row).or_default();
@@ -91,7 +91,7 @@ mod tests {
         }
         let names: Vec<String> = (0..urls).map(|row| format!("GET http://a/{row}")).collect();
         let (urls, other_urls) = of(&total, &names);
-        Record { urls, other_urls, ..Record::default() }
+        RunRecord { urls, other_urls, ..RunRecord::default() }
     }
 
     #[test]

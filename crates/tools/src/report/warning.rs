@@ -2,13 +2,13 @@
 //! itself; whoever reads the figures must hear it.
 
 use super::level::HeldLevel;
-use super::record::Record;
+use super::record::RunRecord;
 use super::units::{count, figure};
-use load::Failure;
+use load::FailureKind;
 
 /// A reason to doubt the figures of a run, and those that it is seen by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Warning {
+pub enum RunWarning {
     /// Threads of the generator were busy for this share of the time, in percent.
     GeneratorBusy(f64),
     /// They waited for a processor for this share.
@@ -67,7 +67,7 @@ const ABOVE_MIN: f64 = 10.0;
 /// Seconds that a comparison of halves takes.
 const DRIFT_SECONDS_MIN: usize = 6;
 
-impl Warning {
+impl RunWarning {
     /// What it says to whoever reads the figures, and what to do.
     pub fn text(&self) -> String {
         match *self {
@@ -137,7 +137,7 @@ impl Warning {
     }
 
     /// Every warning about a run.
-    pub fn all(record: &Record) -> Vec<Self> {
+    pub fn all(record: &RunRecord) -> Vec<Self> {
         let own = &record.summary.generator;
         let mut warnings = Vec::new();
         if record.fell_back {
@@ -166,21 +166,21 @@ impl Warning {
             warnings.push(Self::Slipped(slipped));
         }
         warnings.extend(record.summary.stolen_percent.filter(is_much).map(Self::Stolen));
-        let ports = record.summary.errors_by_kind.get(Failure::NoPort.name());
+        let ports = record.summary.errors_by_kind.get(FailureKind::NoPort.name());
         warnings.extend(ports.copied().map(Self::Ports));
         warnings
     }
 }
 
 /// The lowest of the printed percentiles that too few requests stand above.
-fn few_samples(count: u64) -> Option<Warning> {
+fn few_samples(count: u64) -> Option<RunWarning> {
     let above = |percentile: &f64| count as f64 * (100.0 - percentile) / 100.0;
     let percentile = [90.0, 99.0].into_iter().find(|percentile| above(percentile) < ABOVE_MIN)?;
-    (count > 0).then_some(Warning::FewSamples { percentile, count })
+    (count > 0).then_some(RunWarning::FewSamples { percentile, count })
 }
 
 /// Only where the load is meant to be the same all the time.
-fn drift(record: &Record) -> Option<Warning> {
+fn drift(record: &RunRecord) -> Option<RunWarning> {
     let whole: Vec<_> = record
         .seconds
         .iter()
@@ -195,15 +195,15 @@ fn drift(record: &Record) -> Option<Warning> {
     };
     let (first, second) = whole.split_at(whole.len() / 2);
     if mean(first) == 0.0 {
-        return (mean(second) > 0.0).then_some(Warning::SilentAtFirst);
+        return (mean(second) > 0.0).then_some(RunWarning::SilentAtFirst);
     }
     let percent = (mean(second) / mean(first) - 1.0) * 100.0;
-    (percent.abs() > DRIFT_PERCENT).then_some(Warning::Drift(percent))
+    (percent.abs() > DRIFT_PERCENT).then_some(RunWarning::Drift(percent))
 }
 
 /// In a closed loop without pauses every user waits for an answer all the time: for one at least,
 /// and for as many as were sent at once at most.
-fn little(record: &Record) -> Option<Warning> {
+fn little(record: &RunRecord) -> Option<RunWarning> {
     let (figures, summary) = (&record.figures, &record.summary);
     let users = f64::from(figures.constant_users?);
     // Whoever loads a page waits for several answers at once.
@@ -218,17 +218,18 @@ fn little(record: &Record) -> Option<Warning> {
     let waiting = busy_s / summary.elapsed_s;
     let most = users * f64::from(figures.pipeline.max(1));
     let percent = (waiting / waiting.clamp(users, most) - 1.0).abs() * 100.0;
-    (percent > LITTLE_PERCENT).then_some(Warning::Little(percent))
+    (percent > LITTLE_PERCENT).then_some(RunWarning::Little(percent))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Level, PerSecond, RunSettings, Summary, Times};
+    use crate::report::{LoadLevel, PerSecond, RunSettings, Summary, TimeDistribution};
 
     /// A run that nothing is wrong with: 10 users who waited all the time.
-    fn sound() -> Record {
-        let latency_us = Times { count: 10_000, mean: 10_000.0, ..Times::default() };
+    fn sound() -> RunRecord {
+        let latency_us =
+            TimeDistribution { count: 10_000, mean: 10_000.0, ..TimeDistribution::default() };
         let summary =
             Summary { requests: 10_000, elapsed_s: 10.0, latency_us, ..Summary::default() };
         let second = |n: u32| PerSecond {
@@ -238,19 +239,19 @@ mod tests {
             rate: 1000.0,
             ..PerSecond::default()
         };
-        Record {
+        RunRecord {
             figures: RunSettings { constant_users: Some(10), ..RunSettings::default() },
             seconds: (1..=10).map(second).collect(),
             summary,
-            ..Record::default()
+            ..RunRecord::default()
         }
     }
 
     #[track_caller]
-    fn warnings(change: impl FnOnce(&mut Record)) -> Vec<Warning> {
+    fn warnings(change: impl FnOnce(&mut RunRecord)) -> Vec<RunWarning> {
         let mut record = sound();
         change(&mut record);
-        Warning::all(&record)
+        RunWarning::all(&record)
     }
 
     #[test]
@@ -266,8 +267,8 @@ mod tests {
                 record.summary.generator.run_queue_percent = waiting;
             })
         };
-        assert_eq!(busy(90.0, 1.0), [Warning::GeneratorBusy(90.0)]);
-        assert_eq!(busy(50.0, 8.0), [Warning::GeneratorStarved(8.0)]);
+        assert_eq!(busy(90.0, 1.0), [RunWarning::GeneratorBusy(90.0)]);
+        assert_eq!(busy(50.0, 8.0), [RunWarning::GeneratorStarved(8.0)]);
         assert_eq!(busy(85.0, 5.0), []);
         let short = warnings(|record| {
             record.summary.elapsed_s = 0.05;
@@ -281,22 +282,22 @@ mod tests {
     fn stolen_time_and_missing_ports_are_told() {
         let stolen = |percent| warnings(|record| record.summary.stolen_percent = Some(percent));
         assert_eq!(stolen(0.9), []);
-        assert_eq!(stolen(4.0), [Warning::Stolen(4.0)]);
+        assert_eq!(stolen(4.0), [RunWarning::Stolen(4.0)]);
         let ports = warnings(|record| {
             // Errors make Little's law say nothing, and nothing else is doubtful.
             record.summary.errors = 12;
             record.summary.errors_by_kind.insert("no_port".to_owned(), 12);
         });
-        assert_eq!(ports, [Warning::Ports(12)]);
+        assert_eq!(ports, [RunWarning::Ports(12)]);
         assert!(ports[0].text().starts_with("12 requests found no free port"));
     }
 
     #[test]
     fn a_rate_that_changes_is_told_where_it_should_not() {
-        let slower = |record: &mut Record| {
+        let slower = |record: &mut RunRecord| {
             record.seconds.iter_mut().skip(5).for_each(|second| second.rate = 800.0);
         };
-        let [Warning::Drift(percent)] = warnings(slower)[..] else {
+        let [RunWarning::Drift(percent)] = warnings(slower)[..] else {
             panic!("{:?}", warnings(slower))
         };
         assert!((percent + 20.0).abs() < 1e-9, "{percent}");
@@ -316,12 +317,12 @@ mod tests {
                 second.iter_mut().for_each(|one| one.rate = rates[1]);
             })
         };
-        assert_eq!(rates([0.0, 500.0]), [Warning::SilentAtFirst]);
+        assert_eq!(rates([0.0, 500.0]), [RunWarning::SilentAtFirst]);
         assert!(
-            Warning::SilentAtFirst.text().starts_with("nothing was answered in the first half")
+            RunWarning::SilentAtFirst.text().starts_with("nothing was answered in the first half")
         );
         assert_eq!(rates([0.0, 0.0]), []);
-        assert_eq!(rates([100.0, 0.0]), [Warning::Drift(-100.0)]);
+        assert_eq!(rates([100.0, 0.0]), [RunWarning::Drift(-100.0)]);
     }
 
     #[test]
@@ -333,22 +334,22 @@ mod tests {
             })
         };
         assert_eq!(few(1000), []);
-        assert_eq!(few(999), [Warning::FewSamples { percentile: 99.0, count: 999 }]);
-        assert_eq!(few(99), [Warning::FewSamples { percentile: 90.0, count: 99 }]);
+        assert_eq!(few(999), [RunWarning::FewSamples { percentile: 99.0, count: 999 }]);
+        assert_eq!(few(99), [RunWarning::FewSamples { percentile: 90.0, count: 99 }]);
         assert_eq!(few(0), []);
     }
 
     #[test]
     fn levels_need_requests_of_their_own() {
         let row = |requests, p99_us| HeldLevel {
-            figures: Level { requests, p99_us, ..Level::default() },
+            figures: LoadLevel { requests, p99_us, ..LoadLevel::default() },
             ..HeldLevel::default()
         };
-        assert_eq!(Warning::of_levels(&[]), None);
+        assert_eq!(RunWarning::of_levels(&[]), None);
         // What nothing was answered in claims no percentile.
-        assert_eq!(Warning::of_levels(&[row(1000, 5.0), row(3, 0.0)]), None);
-        let warning = Warning::of_levels(&[row(999, 5.0), row(3, 5.0), row(5000, 5.0)]).unwrap();
-        assert_eq!(warning, Warning::FewInLevels { few: 2, levels: 3 });
+        assert_eq!(RunWarning::of_levels(&[row(1000, 5.0), row(3, 0.0)]), None);
+        let warning = RunWarning::of_levels(&[row(999, 5.0), row(3, 5.0), row(5000, 5.0)]).unwrap();
+        assert_eq!(warning, RunWarning::FewInLevels { few: 2, levels: 3 });
         assert!(
             warning.text().starts_with("p99 in 2 of 3 levels is one of "),
             "{}",
@@ -358,13 +359,13 @@ mod tests {
 
     #[test]
     fn users_rate_and_latency_must_fit_together() {
-        let [Warning::Little(percent)] =
+        let [RunWarning::Little(percent)] =
             warnings(|record| record.summary.latency_us.mean = 9_000.0)[..]
         else {
             panic!("no doubt")
         };
         assert!((percent - 10.0).abs() < 1e-9, "{percent}");
-        let [Warning::Little(percent)] =
+        let [RunWarning::Little(percent)] =
             warnings(|record| record.summary.latency_us.mean = 11_000.0)[..]
         else {
             panic!("no doubt")
@@ -395,6 +396,6 @@ mod tests {
             record.summary.late = 200;
             record.summary.slipped = 300;
         });
-        assert_eq!(all, [Warning::Late(2.0), Warning::Slipped(3.0)]);
+        assert_eq!(all, [RunWarning::Late(2.0), RunWarning::Slipped(3.0)]);
     }
 }

@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "two programs are compared, none is opened")]
 
 use runtime::os_error;
-use runtime::process::{self, Request};
+use runtime::process::{self, ControlRequest};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The word after `-k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Control {
+pub(crate) enum ControlWord {
     Start,
     Restart,
     Graceful,
@@ -22,37 +22,37 @@ pub(crate) enum Control {
     Reopen,
 }
 
-const WORDS: &[(&str, Control)] = &[
-    ("start", Control::Start),
-    ("restart", Control::Restart),
-    ("graceful", Control::Graceful),
-    ("graceful-stop", Control::GracefulStop),
-    ("stop", Control::Stop),
-    ("reopen", Control::Reopen),
+const WORDS: &[(&str, ControlWord)] = &[
+    ("start", ControlWord::Start),
+    ("restart", ControlWord::Restart),
+    ("graceful", ControlWord::Graceful),
+    ("graceful-stop", ControlWord::GracefulStop),
+    ("stop", ControlWord::Stop),
+    ("reopen", ControlWord::Reopen),
 ];
 
-impl Control {
+impl ControlWord {
     /// Look a word up.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         WORDS.iter().find(|row| row.0 == word).map(|row| row.1)
     }
 
     /// What the server is asked for; nothing for a start.
-    fn request(self) -> Option<Request> {
+    fn request(self) -> Option<ControlRequest> {
         match self {
             Self::Start => None,
-            Self::Restart => Some(Request::Restart),
-            Self::Graceful => Some(Request::Graceful),
-            Self::GracefulStop => Some(Request::GracefulStop),
-            Self::Stop => Some(Request::Stop),
-            Self::Reopen => Some(Request::Reopen),
+            Self::Restart => Some(ControlRequest::Restart),
+            Self::Graceful => Some(ControlRequest::Graceful),
+            Self::GracefulStop => Some(ControlRequest::GracefulStop),
+            Self::Stop => Some(ControlRequest::Stop),
+            Self::Reopen => Some(ControlRequest::Reopen),
         }
     }
 }
 
 /// What is to be done next.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum ControlStep {
     /// Nothing: print the text and exit with 0.
     End(String),
     /// Print the text and start.
@@ -75,24 +75,28 @@ enum Owner {
 ///
 /// # Errors
 /// A text for standard error: the file holds no process id, or the process is no server of ours.
-pub(crate) fn run(control: Control, path: &Path) -> Result<Next, String> {
+pub(crate) fn run(control: ControlWord, path: &Path) -> Result<ControlStep, String> {
     let owner = owner(path)?;
     match (control.request(), &owner) {
-        (None, Owner::Server(pid)) => Ok(Next::End(format!("httpd (pid {pid}) already running\n"))),
+        (None, Owner::Server(pid)) => {
+            Ok(ControlStep::End(format!("httpd (pid {pid}) already running\n")))
+        }
         // A process number comes round again: that one is overwritten, with AH00098 in the log.
-        (None, _) => Ok(Next::Start(String::new())),
+        (None, _) => Ok(ControlStep::Start(String::new())),
         (Some(_), Owner::Other(text)) => Err(text.clone()),
         (Some(request), Owner::Server(pid)) => {
             process::ask(*pid, request).map_err(|error| {
                 format!("{}: AH00028: sending signal to server", os_error::numbered(&error))
             })?;
-            Ok(Next::End(String::new()))
+            Ok(ControlStep::End(String::new()))
         }
-        (Some(Request::Restart | Request::Graceful), _) => {
-            Ok(Next::Start("httpd not running, trying to start\n".into()))
+        (Some(ControlRequest::Restart | ControlRequest::Graceful), _) => {
+            Ok(ControlStep::Start("httpd not running, trying to start\n".into()))
         }
-        (Some(_), Owner::Gone(pid)) => Ok(Next::End(format!("httpd (pid {pid}?) not running\n"))),
-        (Some(_), Owner::None) => Ok(Next::End("httpd (no pid file) not running\n".into())),
+        (Some(_), Owner::Gone(pid)) => {
+            Ok(ControlStep::End(format!("httpd (pid {pid}?) not running\n")))
+        }
+        (Some(_), Owner::None) => Ok(ControlStep::End("httpd (no pid file) not running\n".into())),
     }
 }
 
@@ -175,14 +179,17 @@ mod tests {
     #[test]
     fn a_server_that_does_not_run_is_told_of() {
         let path = Path::new("/nonexistent/pid");
-        let end = |text: &str| Ok(Next::End(text.into()));
-        assert_eq!(run(Control::Stop, path), end("httpd (no pid file) not running\n"));
-        assert_eq!(run(Control::Start, path), Ok(Next::Start(String::new())));
-        let start = Ok(Next::Start("httpd not running, trying to start\n".into()));
-        assert_eq!(run(Control::Graceful, path), start);
+        let end = |text: &str| Ok(ControlStep::End(text.into()));
+        assert_eq!(run(ControlWord::Stop, path), end("httpd (no pid file) not running\n"));
+        assert_eq!(run(ControlWord::Start, path), Ok(ControlStep::Start(String::new())));
+        let start = Ok(ControlStep::Start("httpd not running, trying to start\n".into()));
+        assert_eq!(run(ControlWord::Graceful, path), start);
         let path = file("99999999\n");
-        assert_eq!(run(Control::GracefulStop, &path), end("httpd (pid 99999999?) not running\n"));
-        assert_eq!(run(Control::Restart, &path), start);
+        assert_eq!(
+            run(ControlWord::GracefulStop, &path),
+            end("httpd (pid 99999999?) not running\n")
+        );
+        assert_eq!(run(ControlWord::Restart, &path), start);
         fs::remove_file(&path).unwrap();
     }
 
@@ -190,17 +197,17 @@ mod tests {
     fn another_program_is_sent_no_signal() {
         let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let path = file(&other.id().to_string());
-        let said = run(Control::Stop, &path).unwrap_err();
+        let said = run(ControlWord::Stop, &path).unwrap_err();
         assert!(said.contains("is another program"), "{said}");
-        assert_eq!(run(Control::Start, &path), Ok(Next::Start(String::new())));
+        assert_eq!(run(ControlWord::Start, &path), Ok(ControlStep::Start(String::new())));
         assert!(other.try_wait().unwrap().is_none(), "it still runs");
         other.kill().unwrap();
         other.wait().unwrap();
         let own = file(&std::process::id().to_string());
         let running = format!("httpd (pid {}) already running\n", std::process::id());
-        assert_eq!(run(Control::Start, &own), Ok(Next::End(running)));
+        assert_eq!(run(ControlWord::Start, &own), Ok(ControlStep::End(running)));
         let bad = file("abc");
-        let said = run(Control::Stop, &bad).unwrap_err();
+        let said = run(ControlWord::Stop, &bad).unwrap_err();
         assert!(said.contains("AH00058: Error retrieving pid file"), "{said}");
         for path in [path, own, bad] {
             fs::remove_file(path).unwrap();

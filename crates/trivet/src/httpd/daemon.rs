@@ -1,11 +1,11 @@
 //! Starting the server that `httpd` is: in the background unless something keeps it in front.
 
-use crate::httpd::options::Options;
+use crate::httpd::options::HttpdOptions;
 use crate::problem::Problem;
 use modules::{Configured, Httpd};
 use mpm::{HeapFiller, Reload};
 use runtime::ServiceManager;
-use runtime::daemon::{self, Report, Side};
+use runtime::daemon::{self, DetachSide, StartReport};
 use runtime::signals::Signals;
 use server::{MpmKind, Server};
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ struct Manner {
 
 impl Manner {
     /// What the names after `-D` ask for (event_pre_config of httpd's event.c).
-    fn of(options: &Options) -> Self {
+    fn of(options: &HttpdOptions) -> Self {
         let asks = |names: &[&str]| names.iter().any(|name| options.is_defined(name));
         let is_alone = asks(&["ONE_PROCESS", "DEBUG"]);
         Self { is_in_front: is_alone || asks(&["FOREGROUND", "NO_DETACH"]), is_alone }
@@ -36,7 +36,7 @@ impl Manner {
 /// # Errors
 /// What keeps the server from starting.
 pub(crate) fn start(
-    options: &Options,
+    options: &HttpdOptions,
     httpd: &Httpd,
     configured: Configured,
     manager: ServiceManager,
@@ -46,7 +46,7 @@ pub(crate) fn start(
         return serve(httpd, (configured, manager), manner, None).map_err(Problem::Plain);
     }
     match daemon::detach().map_err(|error| Problem::Failed(format!("cannot detach: {error}")))? {
-        Side::Launcher(launcher) => {
+        DetachSide::Launcher(launcher) => {
             // It belongs to the daemon; this process only waits.
             std::mem::forget(configured);
             let ended = "the server ended while it started";
@@ -56,7 +56,9 @@ pub(crate) fn start(
                 Err(text) => Err(Problem::Plain(text)),
             }
         }
-        Side::Daemon(report) => serve(httpd, (configured, manager), manner, Some(report)).or(Ok(1)),
+        DetachSide::Daemon(report) => {
+            serve(httpd, (configured, manager), manner, Some(report)).or(Ok(1))
+        }
     }
 }
 
@@ -64,7 +66,7 @@ fn serve(
     httpd: &Httpd,
     given: (Configured, ServiceManager),
     manner: Manner,
-    report: Option<Report>,
+    report: Option<StartReport>,
 ) -> Result<i32, String> {
     // In the background the caller waits for a word whatever happens, in front it prints it.
     let report = RefCell::new(report);
@@ -79,7 +81,7 @@ fn run(
     httpd: &Httpd,
     (configured, manager): (Configured, ServiceManager),
     manner: Manner,
-    report: &RefCell<Option<Report>>,
+    report: &RefCell<Option<StartReport>>,
 ) -> Result<i32, String> {
     Signals::hold();
     let has_many_children = configured.mpm().kind == MpmKind::Prefork;
@@ -148,7 +150,7 @@ mod tests {
             ("DEBUG", true, true),
             ("SOMETHING", false, false),
         ] {
-            let options = Options { defines: vec![name.into()], ..Options::default() };
+            let options = HttpdOptions { defines: vec![name.into()], ..HttpdOptions::default() };
             assert_eq!(Manner::of(&options), Manner { is_in_front, is_alone }, "{name}");
         }
     }

@@ -1,9 +1,9 @@
 //! What `-l`, `-L`, `-M`, `-S` and the `DUMP_*` names print about the configuration, in httpd's
 //! words. Other programs read these texts, so each line is httpd's to the byte.
 
-use crate::httpd::options::Options;
+use crate::httpd::options::HttpdOptions;
 use config::{Included, Scope, owners};
-use modules::Facts;
+use modules::DumpFacts;
 use runtime::process;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) fn static_modules() -> String {
 pub(crate) const INCLUDES: &str = "DUMP_INCLUDES";
 
 /// Everything that the `DUMP_*` names ask for; `None` if there is none (ap_run_test_config).
-pub(crate) fn asked_for(options: &Options, file: &Path, facts: &Facts) -> Option<String> {
+pub(crate) fn asked_for(options: &HttpdOptions, file: &Path, facts: &DumpFacts) -> Option<String> {
     let parts: [(&str, &dyn Fn() -> String); 4] = [
         ("DUMP_VHOSTS", &|| facts.virtual_hosts.render()),
         ("DUMP_RUN_CFG", &|| run_settings(facts)),
@@ -31,7 +31,7 @@ pub(crate) fn asked_for(options: &Options, file: &Path, facts: &Facts) -> Option
 }
 
 /// ` alias_module (shared)`
-fn modules(facts: &Facts) -> String {
+fn modules(facts: &DumpFacts) -> String {
     let mut out = String::from("Loaded Modules:\n");
     for (symbol, is_static) in &facts.modules {
         // Writing to a String cannot fail, here as below.
@@ -50,7 +50,7 @@ pub(crate) fn includes(file: &Path, included: &[Included]) -> String {
     out
 }
 
-fn run_settings(facts: &Facts) -> String {
+fn run_settings(facts: &DumpFacts) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: &Path| {
         let _ = writeln!(out, "{name}: \"{}\"", value.display());
@@ -87,7 +87,7 @@ fn run_settings(facts: &Facts) -> String {
 }
 
 /// `-L`: the directives of all modules that are loaded.
-pub(crate) fn directives(facts: &Facts) -> String {
+pub(crate) fn directives(facts: &DumpFacts) -> String {
     let is_loaded = |symbol: &str| facts.modules.iter().any(|row| row.0 == symbol);
     let mut out = String::new();
     for row in config::read_time_directives() {

@@ -11,9 +11,9 @@ mod version;
 
 use crate::problem::{Problem, say};
 use crate::serve::sizes;
-use control::{Control, Next};
-use modules::{Configured, Httpd, Refused};
-use options::{Early, Options};
+use control::{ControlStep, ControlWord};
+use modules::{Configured, Httpd, RefusedConfiguration};
+use options::{Early, HttpdOptions};
 use runtime::ServiceManager;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -38,7 +38,7 @@ pub(crate) fn run(
     words: &[String],
     manager: ServiceManager,
 ) -> Result<i32, Problem> {
-    let options = match Options::read(words) {
+    let options = match HttpdOptions::read(words) {
         Ok(options) => options,
         Err(Early::Version) => return Ok(printed(&version::short())),
         Err(Early::Modules) => return Ok(printed(&dump::static_modules())),
@@ -63,7 +63,7 @@ pub(crate) fn run(
     if options.shows_version {
         let (mpm, said) = match Configured::mpm_of(&httpd) {
             Ok((mpm, text)) => (mpm, Ok(text)),
-            Err(Refused { text, mpm, .. }) => (mpm, Err(Problem::Plain(text))),
+            Err(RefusedConfiguration { text, mpm, .. }) => (mpm, Err(Problem::Plain(text))),
         };
         say(&version::long(mpm));
         complain(&said?);
@@ -72,7 +72,7 @@ pub(crate) fn run(
     match Configured::read(&httpd) {
         Ok(configured) => {
             // A running server is told to read again what `-t` has just been asked about.
-            let is_told = options.control.is_some_and(|control| control != Control::Start);
+            let is_told = options.control.is_some_and(|control| control != ControlWord::Start);
             match is_told {
                 true => complain(&configured.repeated()),
                 false => complain(&configured.text),
@@ -83,7 +83,7 @@ pub(crate) fn run(
             }
             act(&options, &httpd, configured, manager)
         }
-        Err(Refused { text, included, .. }) => {
+        Err(RefusedConfiguration { text, included, .. }) => {
             // It shows where the mistake may be: httpd reads a line at a time, and has it by then.
             if options.is_defined(dump::INCLUDES) {
                 say(&dump::includes(&httpd.file, &included));
@@ -95,7 +95,7 @@ pub(crate) fn run(
 
 /// The configuration can be used.
 fn act(
-    options: &Options,
+    options: &HttpdOptions,
     httpd: &Httpd,
     configured: Configured,
     manager: ServiceManager,
@@ -114,10 +114,10 @@ fn act(
         return Ok(0);
     }
     // httpd looks for a running server without -k, too.
-    let control = options.control.unwrap_or(Control::Start);
+    let control = options.control.unwrap_or(ControlWord::Start);
     match control::run(control, &facts.pid_file).map_err(Problem::Plain)? {
-        Next::End(text) => Ok(printed(&text)),
-        Next::Start(text) => {
+        ControlStep::End(text) => Ok(printed(&text)),
+        ControlStep::Start(text) => {
             say(&text);
             daemon::start(options, httpd, ManuallyDrop::into_inner(configured), manager)
         }
@@ -141,7 +141,7 @@ fn complain(text: &str) {
 }
 
 /// What the options say about the configuration.
-fn asked(program: &str, options: &Options) -> Result<Httpd, Problem> {
+fn asked(program: &str, options: &HttpdOptions) -> Result<Httpd, Problem> {
     let here = std::env::current_dir()
         .map_err(|error| Problem::Failed(format!("cannot find the current folder: {error}")))?;
     let server_root = options.server_root.as_deref().unwrap_or(version::HTTPD_ROOT);

@@ -1,7 +1,7 @@
 //! The options of httpd's command line, read as its getopt reads them. What they mean is decided
 //! elsewhere; the one thing done here is to find the first that ends the reading.
 
-use crate::httpd::control::Control;
+use crate::httpd::control::ControlWord;
 
 /// Options that take a value, and those that take none (AP_SERVER_BASEARGS of http_main.h, and `k`
 /// of mpm_unix.c).
@@ -10,7 +10,7 @@ const ALONE: &str = "vVlLtTSMh?X";
 
 /// What the command line says.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct HttpdOptions {
     /// `-d`
     pub(crate) server_root: Option<String>,
     /// `-f`
@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// `-E`
     pub(crate) error_file: Option<String>,
     /// `-k`
-    pub(crate) control: Option<Control>,
+    pub(crate) control: Option<ControlWord>,
     /// `-t`
     pub(crate) tests: bool,
     /// `-T`
@@ -48,7 +48,7 @@ pub(crate) enum Early {
     Usage(Option<String>),
 }
 
-impl Options {
+impl HttpdOptions {
     /// Read the words that follow the name of the program.
     pub(crate) fn read(words: &[String]) -> Result<Self, Early> {
         let mut options = Self::default();
@@ -117,7 +117,9 @@ impl Options {
             'e' if modules::Httpd::is_level(value) => self.level = Some(value.to_owned()),
             'e' => return Err(Early::Usage(None)),
             'f' => self.file = Some(value.to_owned()),
-            letter => self.control = Some(Control::parse(value).ok_or_else(|| illegal(letter))?),
+            letter => {
+                self.control = Some(ControlWord::parse(value).ok_or_else(|| illegal(letter))?)
+            }
         }
         Ok(())
     }
@@ -131,24 +133,24 @@ fn illegal(letter: char) -> Early {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Options, Early> {
+    fn read(line: &str) -> Result<HttpdOptions, Early> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        Options::read(&words)
+        HttpdOptions::read(&words)
     }
 
     #[test]
     fn values_may_be_joined_and_letters_clustered() {
         let options = read("-tTD FOO -DBAR=1 -d/srv -f x.conf -k graceful -S -X").unwrap();
-        let expected = Options {
+        let expected = HttpdOptions {
             server_root: Some("/srv".into()),
             file: Some("x.conf".into()),
-            control: Some(Control::Graceful),
+            control: Some(ControlWord::Graceful),
             tests: true,
             skips_document_root: true,
             defines: ["FOO", "BAR=1", "DUMP_VHOSTS", "DUMP_RUN_CFG", "DEBUG"]
                 .map(str::to_owned)
                 .into(),
-            ..Options::default()
+            ..HttpdOptions::default()
         };
         assert_eq!(options, expected);
         assert!(options.is_defined("BAR=1") && !options.is_defined("BAR"));

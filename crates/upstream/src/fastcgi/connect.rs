@@ -2,7 +2,7 @@
 //! patience while it is restarted.
 
 use super::Pool;
-use runtime::Backend;
+use runtime::BackendConnection;
 use runtime::backend::Address;
 use std::io;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Destination<'a> {
 /// A new connection to an application.
 pub struct Connected {
     /// The connection.
-    pub backend: Backend,
+    pub backend: BackendConnection,
     /// Whether nobody listened at first.
     pub was_absent: bool,
 }
@@ -73,7 +73,7 @@ pub async fn connect(to: &Destination<'_>, pool: &Pool) -> Result<Connected, Con
 async fn connect_to_any(
     addresses: &[Address],
     limit_ms: u64,
-) -> Result<Backend, (ConnectError, bool)> {
+) -> Result<BackendConnection, (ConnectError, bool)> {
     let mut last = ConnectError::Unreachable(io::ErrorKind::NotFound.into());
     let mut may_return = false;
     for address in addresses {
@@ -96,10 +96,10 @@ async fn connect_to_any(
 }
 
 /// Connect as soon as there is room in the listen queue.
-async fn connect_when_accepted(address: &Address) -> io::Result<Backend> {
+async fn connect_when_accepted(address: &Address) -> io::Result<BackendConnection> {
     let mut rest = QUEUE_REST[0];
     loop {
-        match Backend::connect(address).await {
+        match BackendConnection::connect(address).await {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 runtime::timer::sleep(rest).await;
                 rest = (rest * 2).min(QUEUE_REST[1]);

@@ -4,4 +4,4 @@ mod connect;
 mod pool;
 
 pub use connect::{ConnectError, Connected, Destination, connect};
-pub use pool::{Full, Lease, Opening, Options, Pool, Pools, Watch};
+pub use pool::{Full, Lease, Opening, Pool, PoolOptions, PoolWatch, Pools};

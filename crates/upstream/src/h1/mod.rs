@@ -2,7 +2,10 @@
 
 mod reader;
 
-use crate::{Answer, Batch, Capture, Client, ErrorKind, ExchangeError, Transport, Unprocessed};
+use crate::{
+    AnswerSummary, Batch, Capture, ClientTransport, ErrorKind, ExchangeError, HttpClient,
+    Unprocessed,
+};
 use reader::{AnswerContext, AnswerReader, Fed};
 use runtime::{Timer, clock};
 use std::future::poll_fn;
@@ -13,16 +16,16 @@ use std::task::{Context, Poll, ready};
 const DISCARD_MIN_BYTES: u64 = 64 * 1024;
 
 /// A connection of HTTP/1: batches of requests go out on it, one batch after the other.
-pub struct Connection {
-    transport: Transport,
+pub struct H1Connection {
+    transport: ClientTransport,
     reader: AnswerReader,
     /// The server has said that it does nothing more here, and there was more to do.
     is_closing: bool,
 }
 
-impl Connection {
+impl H1Connection {
     /// A connection on which nothing has been sent yet.
-    pub fn new(transport: Transport) -> Self {
+    pub fn new(transport: ClientTransport) -> Self {
         Self { transport, reader: AnswerReader::default(), is_closing: false }
     }
 
@@ -34,10 +37,10 @@ impl Connection {
     pub async fn exchange(
         &mut self,
         batch: &Batch<'_>,
-        client: &Client,
+        client: &HttpClient,
         timer: &mut Timer,
         mut capture: Option<&mut Capture>,
-        mut answered: impl FnMut(Answer),
+        mut answered: impl FnMut(AnswerSummary),
     ) -> Result<(), ExchangeError> {
         let (mut sent, mut missing) = (0, batch.count);
         let result = poll_fn(|context| {
@@ -83,10 +86,10 @@ impl Connection {
         &mut self,
         context: &mut Context<'_>,
         batch: &Batch<'_>,
-        client: &Client,
+        client: &HttpClient,
         mut capture: Option<&mut Capture>,
         missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
+        answered: &mut impl FnMut(AnswerSummary),
     ) -> Poll<Result<(), ErrorKind>> {
         // One buffer for all connections of the thread: nothing stays in it between two polls, as
         // the reader keeps what it cannot use yet. Ten thousand connections have no buffer each.
@@ -121,7 +124,7 @@ impl Connection {
         answer_context: &AnswerContext<'_>,
         mut capture: Option<&mut Capture>,
         missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
+        answered: &mut impl FnMut(AnswerSummary),
     ) -> Result<(), ErrorKind> {
         let mut rest = input;
         while !rest.is_empty() {
@@ -144,7 +147,7 @@ impl Connection {
         &mut self,
         is_all: bool,
         missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
+        answered: &mut impl FnMut(AnswerSummary),
     ) -> Result<(), ErrorKind> {
         let mut answer = self.reader.take();
         *missing -= 1;
@@ -161,7 +164,7 @@ impl Connection {
         context: &mut Context<'_>,
         scratch: &mut [u8],
         missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
+        answered: &mut impl FnMut(AnswerSummary),
     ) -> Poll<Result<(), ErrorKind>> {
         let most = usize::try_from(self.reader.skippable()).unwrap_or(usize::MAX);
         let most = most.min(scratch.len());
@@ -179,7 +182,7 @@ impl Connection {
         &mut self,
         now_ns: u64,
         missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
+        answered: &mut impl FnMut(AnswerSummary),
     ) -> Result<(), ErrorKind> {
         self.reader.close(now_ns)?;
         self.end_answer(true, missing, answered)

@@ -1,9 +1,9 @@
 //! One answer of HTTP/1 as it comes in: head, body, end. Bytes go in, whatever way they were
 //! split; nothing is copied that nobody wants to keep.
 
-use crate::{Answer, Capture, Client, ErrorKind};
+use crate::{AnswerSummary, Capture, ErrorKind, HttpClient};
 use http1::{
-    AnswerBody, AnswerParser, AnswerTemplate, Asked, ChunkedDecoder, HeadLimits, Progress,
+    AnswerBody, AnswerParser, AnswerTemplate, AskedMethod, ChunkedDecoder, HeadLimits, HeadProgress,
 };
 
 /// The reader of one answer after the other: what is known of the one that is coming in.
@@ -11,7 +11,7 @@ pub(super) struct AnswerReader {
     /// The beginning of a head that has not ended yet, and the parser that has seen it.
     held: Option<Box<(Vec<u8>, AnswerParser)>>,
     stage: Stage,
-    answer: Answer,
+    answer: AnswerSummary,
 }
 
 enum Stage {
@@ -33,15 +33,15 @@ pub(super) enum Fed {
 
 /// Whose answer it is, and who looks at it.
 pub(super) struct AnswerContext<'a> {
-    pub(super) client: &'a Client,
+    pub(super) client: &'a HttpClient,
     pub(super) template: usize,
-    pub(super) asked: Asked,
+    pub(super) asked: AskedMethod,
     pub(super) now_ns: u64,
 }
 
 impl Default for AnswerReader {
     fn default() -> Self {
-        Self { held: None, stage: Stage::Head, answer: Answer::default() }
+        Self { held: None, stage: Stage::Head, answer: AnswerSummary::default() }
     }
 }
 
@@ -72,7 +72,7 @@ impl AnswerReader {
     }
 
     /// The answer, which has ended; the next one may begin.
-    pub(super) fn take(&mut self) -> Answer {
+    pub(super) fn take(&mut self) -> AnswerSummary {
         self.stage = Stage::Head;
         std::mem::take(&mut self.answer)
     }
@@ -145,10 +145,10 @@ impl AnswerReader {
         let mut parser = context.client.parser.borrow_mut();
         parser.reset();
         match parser.advance(input, &HeadLimits::OF_ANSWERS).map_err(|_| ErrorKind::Malformed)? {
-            Progress::Complete { len } => {
+            HeadProgress::Complete { len } => {
                 self.interpret(&parser, &input[..len], len, context, capture)
             }
-            Progress::Partial => {
+            HeadProgress::Partial => {
                 // Rare: servers send a head in one piece. The parser goes with the bytes, as it
                 // knows positions in them; the thread gets a new one.
                 let parser = std::mem::replace(&mut *parser, AnswerParser::new());
@@ -170,11 +170,11 @@ impl AnswerReader {
         held.0.extend_from_slice(input);
         let (bytes, parser) = &mut *held;
         match parser.advance(bytes, &HeadLimits::OF_ANSWERS).map_err(|_| ErrorKind::Malformed)? {
-            Progress::Complete { len } => {
+            HeadProgress::Complete { len } => {
                 let used = len.saturating_sub(before);
                 self.interpret(parser, &bytes[..len], used, context, capture)
             }
-            Progress::Partial => {
+            HeadProgress::Partial => {
                 self.held = Some(held);
                 Ok(Step { used: input.len(), done: false })
             }

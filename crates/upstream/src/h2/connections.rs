@@ -2,7 +2,7 @@
 
 use super::counted::{ByteCounts, CountedTransport};
 use super::{HEAD_BYTES_MAX, STREAMS_AT_FIRST, WINDOW_BYTES, kind};
-use crate::{Error, Transport};
+use crate::{ClientTransport, UpstreamError};
 use bytes::Bytes;
 use h2::client::{Builder, SendRequest};
 use runtime::thread;
@@ -14,13 +14,13 @@ use std::task::{Poll, Waker};
 /// The connections of HTTP/2 of a thread.
 #[derive(Default)]
 pub struct Connections {
-    shared: RefCell<Vec<Rc<Shared>>>,
+    shared: RefCell<Vec<Rc<SharedConnection>>>,
     /// Routes whose servers do not know HTTP/2.
     without: RefCell<Vec<usize>>,
 }
 
 /// A connection, or one that is being made.
-struct Shared {
+struct SharedConnection {
     route: usize,
     /// Users who have or wait for it.
     users: Cell<u32>,
@@ -39,17 +39,17 @@ enum State {
 }
 
 /// A user's share of a connection.
-pub struct Share {
+pub struct ConnectionShare {
     reservation: Reservation,
     sender: SendRequest<Bytes>,
 }
 
 /// What came of looking for a connection.
-pub enum Found {
+pub enum FoundShare {
     /// A share of one; whether it is new.
-    Share(Share, bool),
+    Share(ConnectionShare, bool),
     /// The server has chosen HTTP/1.1: a connection for this user alone.
-    Alone(Transport),
+    Alone(ClientTransport),
     /// As another user was told before: there is no connection yet.
     Without,
 }
@@ -63,11 +63,11 @@ impl Connections {
         &self,
         route: usize,
         streams: u32,
-        connect: impl AsyncFn() -> Result<Transport, Error>,
-    ) -> Result<Found, Error> {
+        connect: impl AsyncFn() -> Result<ClientTransport, UpstreamError>,
+    ) -> Result<FoundShare, UpstreamError> {
         loop {
             if self.without.borrow().contains(&route) {
-                return Ok(Found::Without);
+                return Ok(FoundShare::Without);
             }
             let (reservation, is_new) = self.reservation(route, streams);
             if is_new {
@@ -76,7 +76,7 @@ impl Connections {
             // If it was not made the reservation is dropped, and the loop asks anew: one of those
             // who waited makes the next one, and hears the error itself.
             if let Some(sender) = reservation.0.made().await {
-                return Ok(Found::Share(Share { reservation, sender }, false));
+                return Ok(FoundShare::Share(ConnectionShare { reservation, sender }, false));
             }
         }
     }
@@ -84,31 +84,32 @@ impl Connections {
     async fn make(
         &self,
         reservation: Reservation,
-        connect: impl AsyncFn() -> Result<Transport, Error>,
-    ) -> Result<Found, Error> {
+        connect: impl AsyncFn() -> Result<ClientTransport, UpstreamError>,
+    ) -> Result<FoundShare, UpstreamError> {
         let making = Making(&reservation.0);
         let transport = connect().await?;
         // ALPN has chosen: remembered for the route, so that the next users need not make a
         // connection to find it out. This one is used all the same.
         if transport.is_secured() && !transport.is_http2() {
             self.without.borrow_mut().push(reservation.0.route);
-            return Ok(Found::Alone(transport));
+            return Ok(FoundShare::Alone(transport));
         }
         reservation.0.is_secured.set(transport.is_secured());
         let sender = open(&reservation.0, transport).await.map_err(|error| failed(&error))?;
         drop(making);
-        Ok(Found::Share(Share { reservation, sender }, true))
+        Ok(FoundShare::Share(ConnectionShare { reservation, sender }, true))
     }
 
     /// Room on a connection, or the task to make one.
     fn reservation(&self, route: usize, streams: u32) -> (Reservation, bool) {
         let mut all = self.shared.borrow_mut();
         all.retain(|shared| !shared.is_retired());
-        let has_room = |shared: &&Rc<Shared>| shared.route == route && shared.users.get() < streams;
+        let has_room =
+            |shared: &&Rc<SharedConnection>| shared.route == route && shared.users.get() < streams;
         let (shared, is_new) = match all.iter().find(has_room) {
             Some(shared) => (shared.clone(), false),
             None => {
-                let shared = Rc::new(Shared {
+                let shared = Rc::new(SharedConnection {
                     route,
                     users: Cell::new(0),
                     state: RefCell::new(State::Connecting),
@@ -126,7 +127,10 @@ impl Connections {
 }
 
 /// Begins HTTP/2, with prior knowledge where there is no TLS (RFC 9113 section 3.3).
-async fn open(shared: &Rc<Shared>, transport: Transport) -> Result<SendRequest<Bytes>, h2::Error> {
+async fn open(
+    shared: &Rc<SharedConnection>,
+    transport: ClientTransport,
+) -> Result<SendRequest<Bytes>, h2::Error> {
     let mut builder = Builder::new();
     builder
         .initial_window_size(WINDOW_BYTES)
@@ -149,11 +153,11 @@ async fn open(shared: &Rc<Shared>, transport: Transport) -> Result<SendRequest<B
     Ok(sender)
 }
 
-fn failed(error: &h2::Error) -> Error {
-    Error { kind: kind(error, false), text: error.to_string() }
+fn failed(error: &h2::Error) -> UpstreamError {
+    UpstreamError { kind: kind(error, false), text: error.to_string() }
 }
 
-impl Shared {
+impl SharedConnection {
     fn is_retired(&self) -> bool {
         matches!(*self.state.borrow(), State::Retired)
     }
@@ -184,7 +188,7 @@ impl Shared {
 }
 
 /// The right to a share of a connection, given back when it is dropped.
-struct Reservation(Rc<Shared>);
+struct Reservation(Rc<SharedConnection>);
 
 impl Drop for Reservation {
     fn drop(&mut self) {
@@ -196,7 +200,7 @@ impl Drop for Reservation {
 }
 
 /// Whoever fails to make the connection, or gives up, leaves it to those who wait.
-struct Making<'a>(&'a Shared);
+struct Making<'a>(&'a SharedConnection);
 
 impl Drop for Making<'_> {
     fn drop(&mut self) {
@@ -206,7 +210,7 @@ impl Drop for Making<'_> {
     }
 }
 
-impl Share {
+impl ConnectionShare {
     pub(super) fn sender(&mut self) -> &mut SendRequest<Bytes> {
         &mut self.sender
     }

@@ -1,6 +1,6 @@
 //! The bytes of a connection of HTTP/2, counted on their way.
 
-use crate::Transport;
+use crate::ClientTransport;
 use runtime::{AsyncRead, AsyncWrite, ReadBuf};
 use std::cell::Cell;
 use std::io;
@@ -34,7 +34,7 @@ impl ByteCounts {
 
 /// A connection as the library for HTTP/2 sees it.
 pub(super) struct CountedTransport {
-    pub(super) transport: Transport,
+    pub(super) transport: ClientTransport,
     pub(super) counts: Rc<ByteCounts>,
 }
 

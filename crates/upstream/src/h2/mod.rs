@@ -7,9 +7,9 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use connections::{Connections, Found, Share};
+pub use connections::{ConnectionShare, Connections, FoundShare};
 
-use crate::{Answer, Batch, Capture, ErrorKind, ExchangeError, Unprocessed};
+use crate::{AnswerSummary, Batch, Capture, ErrorKind, ExchangeError, Unprocessed};
 use bytes::Bytes;
 use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream};
@@ -59,12 +59,12 @@ impl TranslatedRequests {
 
 /// How far a request was when it failed.
 #[derive(Default)]
-struct Progress {
+struct RequestProgress {
     is_sent: bool,
-    answer: Answer,
+    answer: AnswerSummary,
 }
 
-impl Share {
+impl ConnectionShare {
     /// Sends a request and reads the answer; gives back how many bytes went for it. The timer
     /// limits the whole.
     ///
@@ -76,12 +76,12 @@ impl Share {
         translated: &TranslatedRequests,
         timer: &mut Timer,
         capture: Option<&mut Capture>,
-    ) -> Result<(Answer, u64), ExchangeError> {
+    ) -> Result<(AnswerSummary, u64), ExchangeError> {
         let Some(translated) = translated.of(batch, self.is_secured()) else {
             let text = "HTTP/2 has no form for this request".to_owned();
             return Err(ExchangeError::of(ErrorKind::Other, text, false));
         };
-        let mut progress = Progress::default();
+        let mut progress = RequestProgress::default();
         let came = self.counts().total();
         let result = {
             let mut exchanging =
@@ -95,7 +95,7 @@ impl Share {
         match result {
             Some(Ok(())) => {
                 let (received_bytes, sent_bytes) = self.counts().take();
-                Ok((Answer { received_bytes, ..progress.answer }, sent_bytes))
+                Ok((AnswerSummary { received_bytes, ..progress.answer }, sent_bytes))
             }
             Some(Err(error)) => Err(self.broken(&error, &progress)),
             None => {
@@ -116,7 +116,7 @@ impl Share {
     async fn exchange_on(
         &mut self,
         translated: &Translated,
-        progress: &mut Progress,
+        progress: &mut RequestProgress,
         capture: Option<&mut Capture>,
     ) -> Result<(), h2::Error> {
         let sender = self.sender();
@@ -131,7 +131,7 @@ impl Share {
         read(answer, &mut progress.answer, capture).await
     }
 
-    fn broken(&mut self, error: &h2::Error, progress: &Progress) -> ExchangeError {
+    fn broken(&mut self, error: &h2::Error, progress: &RequestProgress) -> ExchangeError {
         let begun = progress.answer.status > 0;
         let is_refused = error.is_remote()
             && match error.reason() {
@@ -157,7 +157,7 @@ impl Share {
                 _ => Unprocessed::No,
             },
             keeps_connection: error.is_reset(),
-            part: Answer::default(),
+            part: AnswerSummary::default(),
         }
     }
 }
@@ -176,7 +176,7 @@ fn kind(error: &h2::Error, begun: bool) -> ErrorKind {
 /// Reads an answer to its end.
 async fn read(
     answer: ResponseFuture,
-    into: &mut Answer,
+    into: &mut AnswerSummary,
     mut capture: Option<&mut Capture>,
 ) -> Result<(), h2::Error> {
     let answer = answer.await?;
@@ -201,7 +201,7 @@ async fn read(
 fn take_in(
     bytes: &Bytes,
     body: &mut RecvStream,
-    into: &mut Answer,
+    into: &mut AnswerSummary,
     capture: Option<&mut Capture>,
 ) -> Result<(), h2::Error> {
     // At once: what is released late would close the window, and the server wait for this program.

@@ -1,12 +1,12 @@
 //! Shares of connections against a server that refuses, resets, falls silent or goes away.
 
-use super::{Connections, Found, Share, TranslatedRequests};
-use crate::{Batch, Error, ErrorKind, Transport, Unprocessed};
+use super::{ConnectionShare, Connections, FoundShare, TranslatedRequests};
+use crate::{Batch, ClientTransport, ErrorKind, Unprocessed, UpstreamError};
 use bytes::Bytes;
 use h2::Reason;
 use h2::server::{Connection, SendResponse};
 use http::Response;
-use http1::Asked;
+use http1::AskedMethod;
 use runtime::blocking::Blocking;
 use runtime::net::{self, Queueing};
 use runtime::{Dial, Listener, Stream, Thread, Timer, clock, thread};
@@ -42,14 +42,14 @@ impl Server {
         Self { address, connections }
     }
 
-    async fn connect(&self) -> Result<Transport, Error> {
+    async fn connect(&self) -> Result<ClientTransport, UpstreamError> {
         let stream = runtime::dial::connect(self.address, &Dial::default()).await;
-        stream.map(Transport::Plain).map_err(|error| Error::of_connect(&error))
+        stream.map(ClientTransport::Plain).map_err(|error| UpstreamError::of_connect(&error))
     }
 
-    async fn join(&self, connections: &Connections, streams: u32) -> Share {
+    async fn join(&self, connections: &Connections, streams: u32) -> ConnectionShare {
         match connections.join(0, streams, async || self.connect().await).await {
-            Ok(Found::Share(share, _)) => share,
+            Ok(FoundShare::Share(share, _)) => share,
             _ => panic!("there is a server of HTTP/2"),
         }
     }
@@ -69,11 +69,11 @@ fn fine(mut respond: SendResponse<Bytes>) {
 
 /// What a request came to: status and length, or why not.
 async fn ask(
-    share: &mut Share,
+    share: &mut ConnectionShare,
     timeout_ms: u64,
 ) -> Result<(u16, u64), (ErrorKind, Unprocessed, bool)> {
     let bytes = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    let batch = Batch { bytes, count: 1, template: 0, asked: Asked::Other };
+    let batch = Batch { bytes, count: 1, template: 0, asked: AskedMethod::Other };
     let mut timer = Timer::new();
     timer.set(clock::monotonic_ms(), timeout_ms);
     let translated = TranslatedRequests::default();
@@ -122,7 +122,8 @@ fn who_waits_for_a_connection_makes_it_when_the_maker_gives_up() {
         let connections = Rc::new(Connections::default());
         let made = connections.clone();
         let maker = thread::spawn(async move {
-            let never = async || std::future::pending::<Result<Transport, Error>>().await;
+            let never =
+                async || std::future::pending::<Result<ClientTransport, UpstreamError>>().await;
             let _ = made.join(0, 2, never).await;
         });
         thread::yield_now().await;

@@ -1,8 +1,8 @@
 //! The modules of one crate, and which of them needs which. Tests do not count: they may look at
 //! anything.
 
-use super::imports::{self, Named};
-use crate::tidy::file::{File, line_at};
+use super::imports::{self, ImportPath};
+use crate::tidy::file::{TextFile, line_at};
 use std::collections::{BTreeMap, HashMap};
 
 /// A module by its path within the crate; the root is empty.
@@ -21,19 +21,19 @@ pub(crate) struct Arrow {
 #[derive(Default)]
 pub(crate) struct Graph {
     /// Each with the paths that its code names.
-    modules: BTreeMap<Path, (String, Vec<(usize, Named)>)>,
+    modules: BTreeMap<Path, (String, Vec<(usize, ImportPath)>)>,
     /// What modules show as their own: module and name, and the path behind it.
     shown: HashMap<(Path, String), Path>,
 }
 
 impl Graph {
     /// Adds a file below `src` of the crate, unless it is for tests.
-    pub(crate) fn add(&mut self, below_src: &str, file: &File) {
+    pub(crate) fn add(&mut self, below_src: &str, file: &TextFile) {
         let Some(path) = module_of(below_src) else { return };
         let code = &file.mask.code;
         // Paths come in order, so that lines are counted on from the one before.
         let (mut line, mut counted) = (1, 0);
-        let with_line = |named: Named| {
+        let with_line = |named: ImportPath| {
             line += line_at(&code[counted..], named.at - counted) - 1;
             counted = named.at;
             (line, named)
@@ -133,16 +133,16 @@ fn module_of(below_src: &str) -> Option<Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::ProjectTree;
     use std::rc::Rc;
 
     impl Graph {
         /// The modules of files that are made up for a test.
         pub(crate) fn sample(files: &[(&str, &str)]) -> Self {
             let mut graph = Self::default();
-            let tree = Rc::new(Tree::of(&[]));
+            let tree = Rc::new(ProjectTree::of(&[]));
             for (path, text) in files {
-                graph.add(path, &File::new(path, (*text).to_owned(), &tree));
+                graph.add(path, &TextFile::new(path, (*text).to_owned(), &tree));
             }
             graph
         }

@@ -5,7 +5,7 @@ use super::super::mask::is_word;
 
 /// A path as it is written, `crate::a::B`, with the byte of the code at which it begins.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct ImportPath {
     pub(crate) at: usize,
     pub(crate) path: Vec<String>,
     /// Whether it is of a `pub use`: the module then shows it as its own.
@@ -13,7 +13,7 @@ pub(crate) struct Named {
 }
 
 /// Every path of at least two parts in `code`, which is masked, and every path of a `use`.
-pub(crate) fn named(code: &str) -> Vec<Named> {
+pub(crate) fn named(code: &str) -> Vec<ImportPath> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = code[at..].find(|c: char| is_word(c)).map(|next| at + next) {
@@ -22,14 +22,14 @@ pub(crate) fn named(code: &str) -> Vec<Named> {
             "use" => {
                 let close = code[end..].find(';').map_or(code.len(), |length| end + length);
                 let is_shown = is_public(&code[..start]);
-                let mut add = |path| found.push(Named { at: start, path, is_shown });
+                let mut add = |path| found.push(ImportPath { at: start, path, is_shown });
                 tree(&code[end..close], &mut Vec::new(), &mut add);
                 close
             }
             _ => {
                 let (path, end) = path_from(code, start);
                 if path.len() > 1 && !is_continued(&code[..start]) {
-                    found.push(Named { at: start, path, is_shown: false });
+                    found.push(ImportPath { at: start, path, is_shown: false });
                 }
                 end
             }

@@ -4,7 +4,7 @@
 mod graph;
 mod imports;
 
-use super::file::{File, Finding};
+use super::file::{Finding, TextFile};
 use graph::{Arrow, Graph, Path};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ const TABLE: &str = "xtask/src/tidy/floors/mod.rs";
 const KNOTTED: &[&str] = &["gateway", "modules", "server", "status"];
 
 /// Finds arrows that point up and circles in all crates.
-pub(crate) fn check(files: &[File]) -> Vec<Finding> {
+pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Graph> = BTreeMap::new();
     for file in files {
         if let Some((name, below_src)) = place(&file.path) {

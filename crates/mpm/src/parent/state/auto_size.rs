@@ -9,11 +9,11 @@ use super::child_pool::ChildPool;
 use crate::generation::first_size;
 use crate::generation::layout::ProcessLayout;
 use crate::sizing::budget::{self, MemoryBudget};
-use crate::sizing::cost::{LEAST_BYTES, Measure};
+use crate::sizing::cost::{LEAST_BYTES, Measurements};
 use crate::sizing::log_line;
 use crate::sizing::peaks::Peaks;
 use runtime::memory::{Gauge, Memory};
-use scoreboard::{Basis, Pressure, Sizing};
+use scoreboard::{Basis, Pressure, SizingFigures};
 use server::{FIRST_GUESS_BYTES, MpmKind};
 
 /// How often is looked, and how often while workers become more or memory less.
@@ -44,7 +44,7 @@ const FORGET: usize = 32;
 #[derive(Default)]
 pub(crate) struct AutoSize {
     pub(crate) gauge: Gauge,
-    measure: Measure,
+    measure: Measurements,
     pub(crate) peaks: Peaks,
     /// Peaks are read in turn.
     pub(crate) peak_turn: usize,
@@ -62,7 +62,7 @@ pub(crate) struct AutoSize {
     /// The most workers that were busy at once, of late.
     seen: usize,
     /// What was told last, and when.
-    told: Option<(Sizing, u64)>,
+    told: Option<(SizingFigures, u64)>,
     /// Workers that have something to do.
     busy: usize,
     pub(crate) is_blind: bool,
@@ -78,7 +78,7 @@ pub(crate) struct AutoSize {
     /// Kills that were seen, and when the last wave of them began.
     pub(crate) kills: Option<u64>,
     wave_ms: Option<u64>,
-    pub(crate) sizing: Sizing,
+    pub(crate) sizing: SizingFigures,
 }
 
 /// All children at one moment.
@@ -243,7 +243,7 @@ impl AutoSize {
         let workers = enough
             .min(self.bound.unwrap_or(usize::MAX))
             .clamp(layout.processes_for(0), layout.workers_max());
-        self.sizing = Sizing {
+        self.sizing = SizingFigures {
             workers: u32::try_from(workers).unwrap_or(u32::MAX),
             workers_max: u32::try_from(layout.workers_max()).unwrap_or(u32::MAX),
             slots_per_process: 0,

@@ -5,7 +5,7 @@
 //! in `parent` and `restart`.
 
 use runtime::Channel;
-use runtime::process::{self, Order};
+use runtime::process::{self, ChildOrder};
 use scoreboard::{ProcessRow, ProcessState, Scoreboard};
 use std::fs::File;
 use std::io;
@@ -91,7 +91,7 @@ impl ChildRecord {
     /// When it does not take them.
     pub(crate) fn hand_over(&self, files: &[(usize, File)]) -> io::Result<()> {
         self.logs.send(files)?;
-        process::order(self.pid, Order::FollowLogs);
+        process::order(self.pid, ChildOrder::FollowLogs);
         Ok(())
     }
 
@@ -114,8 +114,8 @@ impl ChildRecord {
 
     /// Tell it to end, within `wait_ms`. A later order never gives it more time than an earlier
     /// one: a graceful restart after a hard one must not turn three seconds into for ever.
-    fn order(&mut self, order: Order, now_ms: u64, wait_ms: u64) {
-        if order == Order::Drain {
+    fn order(&mut self, order: ChildOrder, now_ms: u64, wait_ms: u64) {
+        if order == ChildOrder::Drain {
             self.board.process(self.slot).inspect(|row| row.tell_to_drain());
         }
         // The row is told first: a thread that is busy looks there between two requests, and its
@@ -236,7 +236,7 @@ impl Children {
     /// Give an order to all children that `wanted` picks.
     pub(crate) fn order(
         &mut self,
-        order: Order,
+        order: ChildOrder,
         now_ms: u64,
         wait_ms: u64,
         wanted: impl Fn(&ChildRecord) -> bool,
@@ -250,7 +250,7 @@ impl Children {
     pub(crate) fn kill_overdue(&mut self, now_ms: u64) -> Vec<i32> {
         let mut killed = Vec::new();
         for record in self.records.iter_mut().filter(|record| now_ms >= record.deadline_ms) {
-            process::order(record.pid, Order::Kill);
+            process::order(record.pid, ChildOrder::Kill);
             record.is_late |= record.is_starting();
             record.deadline_ms = now_ms.saturating_add(STOP_PATIENCE_MS);
             killed.push(record.pid);
@@ -303,19 +303,19 @@ mod tests {
     #[test]
     fn a_later_order_never_gives_more_time() {
         let mut children = table(&[0]);
-        children.order(Order::Stop, 5000, STOP_PATIENCE_MS, |_| true);
+        children.order(ChildOrder::Stop, 5000, STOP_PATIENCE_MS, |_| true);
         assert_eq!(children.next_deadline_ms(), 8000);
-        children.order(Order::Drain, 6000, u64::MAX, |_| true);
+        children.order(ChildOrder::Drain, 6000, u64::MAX, |_| true);
         assert_eq!(children.next_deadline_ms(), 8000);
-        children.order(Order::Stop, 4000, STOP_PATIENCE_MS, |_| true);
+        children.order(ChildOrder::Stop, 4000, STOP_PATIENCE_MS, |_| true);
         assert_eq!(children.next_deadline_ms(), 7000);
     }
 
     #[test]
     fn an_order_to_drain_stands_on_the_board_too() {
         let mut children = table(&[0, 0]);
-        children.order(Order::Drain, 0, 1000, |record| record.slot == 1);
-        children.order(Order::Stop, 0, 1000, |record| record.slot == 0);
+        children.order(ChildOrder::Drain, 0, 1000, |record| record.slot == 1);
+        children.order(ChildOrder::Stop, 0, 1000, |record| record.slot == 0);
         let is_told =
             |record: &ChildRecord| record.board.process(record.slot).unwrap().is_told_to_drain();
         assert_eq!(children.of(0).map(is_told).collect::<Vec<_>>(), [false, true]);
@@ -333,7 +333,7 @@ mod tests {
         assert!(children.see_who_serves(0, &board));
         assert_eq!((children.serving(0), children.next_deadline_ms()), (1, u64::MAX));
         let mut children = table(&[0]);
-        children.order(Order::Drain, 2000, u64::MAX, |_| true);
+        children.order(ChildOrder::Drain, 2000, u64::MAX, |_| true);
         assert_eq!(children.next_deadline_ms(), u64::MAX);
     }
 
@@ -360,7 +360,7 @@ mod tests {
             assert_eq!((children.serving(0), children.active(0, 1, 0)), (14, 14));
         }
         assert_eq!(children.active(0, 2, 1), 7);
-        children.order(Order::Drain, 0, 1000, ChildRecord::is_retiring);
+        children.order(ChildOrder::Drain, 0, 1000, ChildRecord::is_retiring);
         assert!(!children.is_any_retiring(0));
         children.see_who_retires(0, &board, 16);
         assert_eq!(children.serving(0), 12);

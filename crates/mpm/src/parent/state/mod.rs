@@ -19,7 +19,7 @@ use crash::{CrashLog, Telling};
 use history::HistoryWriter;
 use pid_file::PidFile;
 use runtime::EventFd;
-use runtime::process::Order;
+use runtime::process::ChildOrder;
 use runtime::signals::Signals;
 use script_managers::ScriptManagers;
 use server::MpmMessage;
@@ -39,12 +39,12 @@ pub(crate) struct Parent<'a> {
     /// What is to serve next; at the start of the server the same as `current`.
     pub(crate) starting: Option<Starting>,
     /// The restart after that.
-    pub(crate) wanted: Option<Wanted>,
+    pub(crate) wanted: Option<WantedRestart>,
     pub(crate) children: Children,
     pub(crate) crashes: CrashLog,
     pub(crate) telling: Telling,
     pub(crate) auto_size: AutoSize,
-    pub(crate) stop: Option<Stop>,
+    pub(crate) stop: Option<ParentEnd>,
     pub(crate) reports: Reports,
     pub(crate) history: HistoryWriter,
     pub(crate) script_managers: ScriptManagers,
@@ -53,7 +53,7 @@ pub(crate) struct Parent<'a> {
 
 /// Why the parent is to end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum ParentEnd {
     Now,
     Gracefully,
 }
@@ -62,7 +62,7 @@ pub(crate) enum Stop {
 pub(crate) struct Starting {
     pub(crate) child_pool: ChildPool,
     /// What the generation before it will be told.
-    pub(crate) order: Order,
+    pub(crate) order: ChildOrder,
     /// Why it cannot be.
     pub(crate) failed: Option<String>,
     /// Children that served and died before all did.
@@ -71,8 +71,8 @@ pub(crate) struct Starting {
 
 /// A restart that a signal has asked for.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted {
-    pub(crate) order: Order,
+pub(crate) struct WantedRestart {
+    pub(crate) order: ChildOrder,
     pub(crate) reload: Reload,
     pub(crate) latest_ms: u64,
 }

@@ -7,15 +7,15 @@ mod process_manager;
 
 use super::capacity::ClientUsage;
 use super::suexec;
-use gateway::fcgid::manage::{self as fcgid, KeptMost, Severity};
+use gateway::fcgid::manage::{self as fcgid, KeptMost, ManagerSeverity};
 use memory::MemoryRoom;
-use process::{Event, Process, exit_line};
-use process_manager::{Action, Outcome, ProcessId, ProcessManager, RequestId};
+use process::{FcgidProcess, ProcessEvent, exit_line};
+use process_manager::{ManagerAction, ManagerOutcome, ProcessId, ProcessManager, RequestId};
 use runtime::clock;
 use runtime::process::Ending;
 use runtime::programs::{
-    Identity, Launch, LeaseDenial, LeaseEvent, LeaseRequest, LeaseResult, Malformed, ProcessClass,
-    Report, Step, UnlinkedSocket, Whom, log_pipe,
+    Launch, LaunchStep, LeaseDenial, LeaseEvent, LeaseRequest, LeaseResult, Malformed,
+    ProcessClass, ProgramIdentity, ProgramReport, UnlinkedSocket, Whom, log_pipe,
 };
 use server::Server;
 use std::collections::BTreeMap;
@@ -41,24 +41,24 @@ struct Requester {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concern {
     Requester(RequestId),
-    Process(ProcessId, Event),
+    Process(ProcessId, ProcessEvent),
 }
 
 /// All of them.
-pub(super) struct Kept<'a> {
+pub(super) struct KeptProcesses<'a> {
     server: &'a Server,
     process_manager: ProcessManager<Rc<ProcessClass>>,
     folder: PathBuf,
     requesters: BTreeMap<RequestId, Requester>,
-    processes: BTreeMap<ProcessId, Process>,
+    processes: BTreeMap<ProcessId, FcgidProcess>,
     next_request: RequestId,
     /// Where the number of processes goes by memory.
     room: Option<MemoryRoom>,
     /// Why the last one could not be started.
-    failure: Report,
+    failure: ProgramReport,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> KeptProcesses<'a> {
     pub(super) fn new(server: &'a Server) -> Self {
         let (most, room) = match fcgid::most(server) {
             KeptMost::Given(most) => (most, None),
@@ -72,7 +72,7 @@ impl<'a> Kept<'a> {
             requesters: BTreeMap::new(),
             processes: BTreeMap::new(),
             next_request: 0,
-            failure: Report::Failed { step: Step::Command, errno: 0 },
+            failure: ProgramReport::Failed { step: LaunchStep::Command, errno: 0 },
         }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Kept<'a> {
 
     /// When [`Self::act`] has something to do although nothing happens.
     pub(super) fn due_ms(&self) -> u64 {
-        let of_process = |process: &Process| process.kill_ms().min(process.silence_ms());
+        let of_process = |process: &FcgidProcess| process.kill_ms().min(process.silence_ms());
         let processes = self.processes.values().map(of_process);
         let process_manager = self.process_manager.due_ms(clock::monotonic_ms());
         let room = self.room.as_ref();
@@ -122,8 +122,10 @@ impl<'a> Kept<'a> {
         owner: i32,
     ) {
         let Ok(class) = class else {
-            return lease_request
-                .deny(LeaseDenial::Report(Report::Failed { step: Step::Command, errno: 0 }));
+            return lease_request.deny(LeaseDenial::Report(ProgramReport::Failed {
+                step: LaunchStep::Command,
+                errno: 0,
+            }));
         };
         let program = class.command.program.to_string_lossy().into_owned();
         let terms = fcgid::terms(self.server, class.host, &program);
@@ -142,15 +144,15 @@ impl<'a> Kept<'a> {
             Concern::Process(id, event) => {
                 let Some(process) = self.processes.get_mut(&id) else { return };
                 match event {
-                    Event::Launched => match process.launched() {
+                    ProcessEvent::Launched => match process.launched() {
                         None => self.process_manager.started(id, now_ms),
                         Some(failure) => self.has_failed(id, failure),
                     },
-                    Event::Speaks => drop(process.log(self.server)),
-                    Event::Finishes if process.has_finished() => {
+                    ProcessEvent::Speaks => drop(process.log(self.server)),
+                    ProcessEvent::Finishes if process.has_finished() => {
                         self.process_manager.finished(id, now_ms);
                     }
-                    Event::Finishes => {}
+                    ProcessEvent::Finishes => {}
                 }
             }
         }
@@ -163,11 +165,11 @@ impl<'a> Kept<'a> {
         let Some(Requester { process, .. }) = self.requesters.remove(&request) else { return };
         let Some(id) = process else { return self.process_manager.leave(request) };
         let outcome = match heard {
-            LeaseEvent::LeaseResult(LeaseResult::Answered) => Outcome::Answered,
+            LeaseEvent::LeaseResult(LeaseResult::Answered) => ManagerOutcome::Answered,
             LeaseEvent::LeaseResult(LeaseResult::Abandoned) | LeaseEvent::NeverTaken => {
-                Outcome::Abandoned
+                ManagerOutcome::Abandoned
             }
-            LeaseEvent::Gone => Outcome::Suspect,
+            LeaseEvent::Gone => ManagerOutcome::Suspect,
         };
         if let Some(process) = self.processes.get_mut(&id) {
             process.is_left(outcome);
@@ -191,7 +193,7 @@ impl<'a> Kept<'a> {
         let waiting = self.process_manager.without_room();
         let complaint = self.room.as_mut().filter(|_| waiting > 0);
         if let Some(text) = complaint.and_then(|room| room.complaint(waiting, now_ms)) {
-            fcgid::tell(self.server, Severity::Warning, text.as_bytes());
+            fcgid::tell(self.server, ManagerSeverity::Warning, text.as_bytes());
         }
     }
 
@@ -199,17 +201,17 @@ impl<'a> Kept<'a> {
     fn carry_out(&mut self, now_ms: u64) {
         while let Some(command) = self.process_manager.next(now_ms) {
             match command {
-                Action::Start { process, class } => {
+                ManagerAction::Start { process, class } => {
                     if let Err(report) = self.start(process, &class) {
                         self.has_failed(process, report);
                     }
                 }
-                Action::Lease { process, request } => self.lease(process, request, now_ms),
-                Action::End { process, why } => {
+                ManagerAction::Lease { process, request } => self.lease(process, request, now_ms),
+                ManagerAction::End { process, why } => {
                     let process = self.processes.get_mut(&process);
                     process.into_iter().for_each(|process| process.end(Some(why), now_ms));
                 }
-                Action::Refuse { request, is_hopeless } => {
+                ManagerAction::Refuse { request, is_hopeless } => {
                     let Some(requester) = self.requesters.remove(&request) else { continue };
                     requester.lease_request.deny(match is_hopeless {
                         true => LeaseDenial::Report(self.failure),
@@ -248,15 +250,15 @@ impl<'a> Kept<'a> {
         }
     }
 
-    fn start(&mut self, id: ProcessId, class: &Rc<ProcessClass>) -> Result<(), Report> {
-        let failed = |error: std::io::Error| Report::Failed {
-            step: Step::Fork,
+    fn start(&mut self, id: ProcessId, class: &Rc<ProcessClass>) -> Result<(), ProgramReport> {
+        let failed = |error: std::io::Error| ProgramReport::Failed {
+            step: LaunchStep::Fork,
             errno: error.raw_os_error().unwrap_or(0),
         };
         // Whoever asks has no say in its variables.
         let mut command =
-            runtime::programs::Command { environment: Vec::new(), ..class.command.clone() };
-        suexec::prepare(&mut command).map_err(Report::Refused)?;
+            runtime::programs::ProgramCommand { environment: Vec::new(), ..class.command.clone() };
+        suexec::prepare(&mut command).map_err(ProgramReport::Refused)?;
         let unlinked = UnlinkedSocket::open(&self.folder)
             .or_else(|_| UnlinkedSocket::open(&std::env::temp_dir()));
         let (unlinked, socket) = unlinked.map_err(failed)?;
@@ -264,7 +266,7 @@ impl<'a> Kept<'a> {
         let program = class.command.program.to_string_lossy();
         // What suEXEC drops of variables was said by somebody else than this configuration.
         let identity = class.command.identity;
-        let of_server = identity == Identity::Server;
+        let of_server = identity == ProgramIdentity::Server;
         let find = || suexec::find(self.server, identity);
         let mut environment = std::mem::take(&mut command.environment);
         environment.extend(fcgid::environment(self.server, class.host, &program, of_server));
@@ -285,13 +287,13 @@ impl<'a> Kept<'a> {
             "mod_fcgid: server {}:{program}({pid}) started",
             fcgid::host_name(self.server, class.host)
         );
-        fcgid::tell(self.server, Severity::Info, text.as_bytes());
-        self.processes.insert(id, Process::new(pid, class.clone(), (launch, unlinked, said)));
+        fcgid::tell(self.server, ManagerSeverity::Info, text.as_bytes());
+        self.processes.insert(id, FcgidProcess::new(pid, class.clone(), (launch, unlinked, said)));
         Ok(())
     }
 
     /// A process could not be started. If there is one already it ends by itself.
-    fn has_failed(&mut self, id: ProcessId, report: Report) {
+    fn has_failed(&mut self, id: ProcessId, report: ProgramReport) {
         self.failure = report;
         self.process_manager.failed(id, clock::monotonic_ms());
     }
@@ -313,8 +315,8 @@ impl<'a> Kept<'a> {
         };
         if !granted {
             self.requesters.remove(&request);
-            process.is_left(Outcome::Abandoned);
-            self.process_manager.done(id, Outcome::Abandoned, now_ms);
+            process.is_left(ManagerOutcome::Abandoned);
+            self.process_manager.done(id, ManagerOutcome::Abandoned, now_ms);
         }
     }
 

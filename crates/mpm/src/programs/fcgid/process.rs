@@ -1,12 +1,12 @@
 //! One FastCGI process: how it is reached, what it says, and how it ends.
 
-use crate::programs::fcgid::process_manager::{Outcome, Why};
-use gateway::fcgid::manage::{self as fcgid, Severity};
+use crate::programs::fcgid::process_manager::{ManagerOutcome, Why};
+use gateway::fcgid::manage::{self as fcgid, ManagerSeverity};
 use logging::ration::Ration;
 use runtime::clock;
 use runtime::process::{self, Ending};
 use runtime::programs::{
-    Launch, ProcessClass, Report, UnlinkedSocket, discard, end_group, say_no_more,
+    Launch, ProcessClass, ProgramReport, UnlinkedSocket, discard, end_group, say_no_more,
 };
 use server::Server;
 use std::ffi::CStr;
@@ -32,7 +32,7 @@ const SAID_MS: u64 = 60_000;
 
 /// What a descriptor of a process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum ProcessEvent {
     /// Whether it could be started.
     Launched,
     /// It has written to its standard output or error.
@@ -42,7 +42,7 @@ pub(crate) enum Event {
 }
 
 /// A process.
-pub(super) struct Process {
+pub(super) struct FcgidProcess {
     pub(super) pid: i32,
     pub(super) class: Rc<ProcessClass>,
     /// It has answered a request, and has shown what it takes.
@@ -62,7 +62,7 @@ pub(super) struct Process {
     why: Option<&'static str>,
 }
 
-impl Process {
+impl FcgidProcess {
     pub(super) fn new(
         pid: i32,
         class: Rc<ProcessClass>,
@@ -84,16 +84,16 @@ impl Process {
         }
     }
 
-    pub(super) fn watched(&self) -> impl Iterator<Item = (Event, BorrowedFd<'_>)> {
-        let launch = self.launch.as_ref().map(|launch| (Event::Launched, launch.as_fd()));
-        let said = self.said.as_ref().map(|said| (Event::Speaks, said.as_fd()));
+    pub(super) fn watched(&self) -> impl Iterator<Item = (ProcessEvent, BorrowedFd<'_>)> {
+        let launch = self.launch.as_ref().map(|launch| (ProcessEvent::Launched, launch.as_fd()));
+        let said = self.said.as_ref().map(|said| (ProcessEvent::Speaks, said.as_fd()));
         let connection = self.connection.as_ref().filter(|_| self.unwanted.is_some());
-        let connection = connection.map(|connection| (Event::Finishes, connection.as_fd()));
+        let connection = connection.map(|connection| (ProcessEvent::Finishes, connection.as_fd()));
         launch.into_iter().chain(said).chain(connection)
     }
 
     /// It is known now whether it runs: why it does not.
-    pub(super) fn launched(&mut self) -> Option<Report> {
+    pub(super) fn launched(&mut self) -> Option<ProgramReport> {
         let launch = self.launch.take()?;
         Launch::failure(&launch)
     }
@@ -107,10 +107,10 @@ impl Process {
 
     /// Nobody uses it any more. If it still does something for whoever it was, it gets no more of
     /// the request, and shows by closing the connection when it has done with it.
-    pub(super) fn is_left(&mut self, outcome: Outcome) {
-        self.has_served |= outcome == Outcome::Answered;
+    pub(super) fn is_left(&mut self, outcome: ManagerOutcome) {
+        self.has_served |= outcome == ManagerOutcome::Answered;
         match (outcome, &self.connection) {
-            (Outcome::Abandoned, Some(connection)) => {
+            (ManagerOutcome::Abandoned, Some(connection)) => {
                 say_no_more(connection);
                 self.unwanted = Some(0);
             }
@@ -232,7 +232,7 @@ impl Process {
 
 /// As mod_fcgid writes what comes in a stream of errors.
 fn tell(server: &Server, line: &[u8]) {
-    fcgid::tell(server, Severity::Warning, &[b"mod_fcgid: stderr: ", line].concat());
+    fcgid::tell(server, ManagerSeverity::Warning, &[b"mod_fcgid: stderr: ", line].concat());
 }
 
 /// The room in the log that a process has from a moment on.
@@ -271,18 +271,20 @@ pub(super) fn exit_line(
     pid: i32,
     why: Option<&str>,
     ending: Ending,
-) -> (Severity, String) {
+) -> (ManagerSeverity, String) {
     /// SIGTERM, SIGHUP, SIGUSR1 and SIGKILL.
     const STOPS: [i32; 4] = [15, 1, 10, 9];
     let (severity, how) = match ending {
         Ending::Exit(code) => {
             let how = format!("terminated by calling exit(), return code: {code}");
-            (Severity::Info, how)
+            (ManagerSeverity::Info, how)
         }
         Ending::Signal(number) if STOPS.contains(&number) => {
-            (Severity::Info, format!("get stop signal {number}"))
+            (ManagerSeverity::Info, format!("get stop signal {number}"))
         }
-        Ending::Signal(number) => (Severity::Error, format!("get unexpected signal {number}")),
+        Ending::Signal(number) => {
+            (ManagerSeverity::Error, format!("get unexpected signal {number}"))
+        }
     };
     let why = match (why, ending) {
         (Some("connect error"), Ending::Exit(_)) => "server exited",
@@ -316,25 +318,25 @@ mod tests {
             (
                 None,
                 Ending::Exit(3),
-                Severity::Info,
+                ManagerSeverity::Info,
                 "exit(normal exit), terminated by calling exit(), return code: 3",
             ),
             (
                 Some("idle timeout"),
                 Ending::Signal(15),
-                Severity::Info,
+                ManagerSeverity::Info,
                 "exit(idle timeout), get stop signal 15",
             ),
             (
                 Some("connect error"),
                 Ending::Exit(0),
-                Severity::Info,
+                ManagerSeverity::Info,
                 "exit(server exited), terminated by calling exit(), return code: 0",
             ),
             (
                 None,
                 Ending::Signal(11),
-                Severity::Error,
+                ManagerSeverity::Error,
                 "exit(normal exit), get unexpected signal 11",
             ),
         ] {

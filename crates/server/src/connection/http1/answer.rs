@@ -4,20 +4,20 @@ use super::delimiter::Delimiter;
 use super::quirks::{self, Quirks};
 use super::receiver::{BodyReceiver, Received};
 use super::state::Connection;
-use super::transmit::Sent;
+use super::transmit::SentBytes;
 use crate::context::Context;
 use crate::exchange::{ExchangeResult, LogDetails, exchange, refused};
 use crate::failure::Failure;
 use crate::guarded::guarded;
-use crate::held::Held;
+use crate::held::HeldSlot;
 use crate::large_future::boxed;
 use crate::prepared;
 use crate::received_request::ReceivedRequest;
 use crate::response::Response;
 use crate::script_cache::{self, CachedScript};
-use crate::sharing::Kept;
+use crate::sharing::KeptPart;
 use crate::site::settings::Settings;
-use http1::{CloseReason, HeadWriter, KeepAlive, Next, Persist};
+use http1::{AfterResponse, CloseReason, HeadWriter, KeepAlive, Persist};
 use message::limits::DRAIN_BYTES;
 use message::{BodyLength, Framing, Known, ResponseHead, Status, Version};
 use std::cell::Cell;
@@ -50,7 +50,7 @@ pub(crate) enum Unread {
 }
 
 /// A response that was written, as far as it went.
-pub(crate) struct Written {
+pub(crate) struct WrittenResponse {
     pub(crate) head: ResponseHead,
     pub(crate) logged: LogDetails,
     /// Bytes of the body that were sent, without chunk lines.
@@ -63,7 +63,7 @@ pub(crate) struct Written {
 }
 
 /// How a response is to be sent.
-pub(crate) struct Kind {
+pub(crate) struct ResponseFraming {
     pub(crate) is_head: bool,
     /// The version of the status line.
     pub(crate) told: Version,
@@ -73,7 +73,11 @@ pub(crate) struct Kind {
 
 impl Connection {
     /// The slow path: everything that a request may need.
-    pub(crate) async fn answer(&mut self, request: Rc<ReceivedRequest>, wish: KeepAlive) -> Next {
+    pub(crate) async fn answer(
+        &mut self,
+        request: Rc<ReceivedRequest>,
+        wish: KeepAlive,
+    ) -> AfterResponse {
         if self.send_pending().await.is_err() {
             self.is_broken = true;
             return self.persistence.close(CloseReason::ClientGone);
@@ -100,7 +104,9 @@ impl Connection {
         let ExchangeResult { response, reusable, settings, logged } = exchanged;
         let mut answer = (response, logged);
         let view = request.view();
-        if let (Some(source), Some((_, path))) = (reusable, Kept::Response.asked(&view, &framing)) {
+        if let (Some(source), Some((_, path))) =
+            (reusable, KeptPart::Response.asked(&view, &framing))
+        {
             let mut accepted = view.get_all(Known::AcceptEncoding);
             let first = accepted.next();
             if accepted.next().is_none() {
@@ -122,7 +128,11 @@ impl Connection {
     }
 
     /// The client has left while its request was being answered.
-    async fn abandoned(&mut self, framing: &Framing<'_>, request: &ReceivedRequest) -> Next {
+    async fn abandoned(
+        &mut self,
+        framing: &Framing<'_>,
+        request: &ReceivedRequest,
+    ) -> AfterResponse {
         let next = self.persistence.close(CloseReason::ClientGone);
         let head = ResponseHead::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
         let mut path = Vec::new();
@@ -133,8 +143,14 @@ impl Connection {
         let mut logged = self.logged();
         logged.asked.path = path;
         let result = Err(io::ErrorKind::ConnectionReset.into());
-        let written =
-            Written { head, logged, body_bytes: 0, sent_bytes: 0, first_byte_us: None, result };
+        let written = WrittenResponse {
+            head,
+            logged,
+            body_bytes: 0,
+            sent_bytes: 0,
+            first_byte_us: None,
+            result,
+        };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
         next
@@ -246,7 +262,7 @@ impl Connection {
         framing: &Framing<'_>,
         settings: Option<Arc<Settings>>,
         answer: &mut (Response, LogDetails),
-        held: &Held,
+        held: &HeldSlot,
     ) -> io::Result<Unread> {
         if !self.persistence.body_pending() {
             return Ok(Unread::None);
@@ -322,8 +338,8 @@ impl Connection {
         wish: KeepAlive,
         mut answer: (Response, LogDetails),
         unread: Unread,
-        held: Rc<Held>,
-    ) -> Next {
+        held: Rc<HeldSlot>,
+    ) -> AfterResponse {
         if let Some(receiver) = self.receiver.as_mut().filter(|_| self.input.is_empty()) {
             receiver.stop_asking();
         }
@@ -343,7 +359,7 @@ impl Connection {
             || response.status.drops_connection();
         let (max, draining) = (timing.max_keep_alive_requests, self.context.is_draining());
         let persist = self.persistence.decide(max, draining, must_close);
-        let kind = Kind { is_head, told: quirks.told, delimiter, persist };
+        let kind = ResponseFraming { is_head, told: quirks.told, delimiter, persist };
         let written = self.send_response(response, logged, kind, &held).await;
         held.end();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
@@ -368,16 +384,16 @@ impl Connection {
         };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
-        if next == Next::Idle { self.wait_for_next() } else { next }
+        if next == AfterResponse::Idle { self.wait_for_next() } else { next }
     }
 
     pub(crate) async fn send_response(
         &mut self,
         mut response: Response,
         mut logged: LogDetails,
-        Kind { is_head, told, delimiter, persist }: Kind,
-        held: &Held,
-    ) -> Written {
+        ResponseFraming { is_head, told, delimiter, persist }: ResponseFraming,
+        held: &HeldSlot,
+    ) -> WrittenResponse {
         let mut bytes = Vec::with_capacity(512);
         let mut head = ResponseHead::new(response.status);
         if !response.is_raw {
@@ -388,7 +404,7 @@ impl Connection {
         if (is_head || response.status.is_bodyless()) && !response.is_raw {
             body.pieces.clear();
         }
-        let mut sent = Sent::default();
+        let mut sent = SentBytes::default();
         let first_byte_us = logged.tracks_first_byte.then(|| held.age_us());
         let result = self.transmit(bytes, body, delimiter, held, &mut sent).await;
         held.set_bytes(sent.bytes);
@@ -399,7 +415,7 @@ impl Connection {
                 .for_each(|(name, value)| logged.tables.notes.set(name, value.as_str()));
         }
         let (body_bytes, sent_bytes) = (sent.body(), sent.bytes);
-        Written { head, logged, body_bytes, sent_bytes, first_byte_us, result }
+        WrittenResponse { head, logged, body_bytes, sent_bytes, first_byte_us, result }
     }
 }
 

@@ -5,10 +5,10 @@ use super::receiver::{BodyReceiver, Received};
 use super::state::Connection;
 use crate::accounting::TimeSpent;
 use crate::context::READ_BYTES;
-use crate::pace::Pace;
+use crate::pace::BodyPace;
 use message::{Refusal, Status};
 use runtime::clock;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use std::future::poll_fn;
 use std::io;
 use std::task::{self, Poll};
@@ -96,7 +96,7 @@ impl Connection {
     fn begin_pace(&self, receiver: &mut BodyReceiver) {
         if receiver.pace.is_none() {
             let (timing, now_ms) = (self.host().timing, clock::monotonic_ms());
-            receiver.pace = Some(Pace::new(timing.body, timing.timeout_ms, now_ms));
+            receiver.pace = Some(BodyPace::new(timing.body, timing.timeout_ms, now_ms));
             receiver.silent_since_ms = now_ms;
         }
     }
@@ -135,7 +135,7 @@ impl Connection {
             return Ok(Ok(()));
         };
         incoming.want(limit);
-        let _waiting = spent.wait(Cause::ClientRead);
+        let _waiting = spent.wait(WaitCause::ClientRead);
         let mut dropped = 0;
         poll_fn(|task| {
             loop {

@@ -84,8 +84,8 @@ pub(crate) fn answer(
         None => slot.end(taken, busy_ns),
     }
     match next {
-        http1::Next::Idle => Fast::Answered,
-        http1::Next::Close(_) => Fast::AnsweredLast,
+        http1::AfterResponse::Idle => Fast::Answered,
+        http1::AfterResponse::Close(_) => Fast::AnsweredLast,
     }
 }
 

@@ -1,18 +1,18 @@
 //! From a response that was sent to the lines of the access logs.
 
-use super::answer::Written;
+use super::answer::WrittenResponse;
 use super::state::Connection;
-use crate::access_log::{self, ConnectionEnd, Fields, SentFields, Transaction};
+use crate::access_log::{self, ConnectionEnd, NamedValues, SentFields, Transaction};
 use crate::accounting;
 use crate::exchange::LogDetails;
-use crate::names::{End, HostnameLookups};
+use crate::names::{HostnameLookups, NamedEnd};
 use crate::received_request::ReceivedRequest;
 use crate::site::logs::AccessLog;
 use http1::Persist;
 use logging::id::{LogId, RequestLogId};
 use message::{Field, RequestHead};
 use runtime::clock;
-use scoreboard::{Ended, Times};
+use scoreboard::{Ended, RequestTimes};
 use std::cell::OnceCell;
 
 /// A request as far as it was understood.
@@ -24,7 +24,7 @@ pub(crate) struct LoggedRequest<'a> {
     pub(crate) query: Option<&'a [u8]>,
     pub(crate) host_name: Option<&'a [u8]>,
     pub(crate) log_ids: (Option<RequestLogId>, Option<LogId>),
-    pub(crate) times: Option<Times>,
+    pub(crate) times: Option<RequestTimes>,
 }
 
 impl Connection {
@@ -34,7 +34,7 @@ impl Connection {
         &mut self,
         view: Option<RequestHead<'_>>,
         request_line: Option<&[u8]>,
-        written: &Written,
+        written: &WrittenResponse,
         request: &ReceivedRequest,
     ) {
         let changed = written.logged.received.clone();
@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// Say which account a request belongs to, and what is counted there when it is over.
-    pub(crate) fn account(&self, written: &Written, request: &ReceivedRequest) {
+    pub(crate) fn account(&self, written: &WrittenResponse, request: &ReceivedRequest) {
         if !self.context.meter.is_on() {
             return;
         }
@@ -96,13 +96,13 @@ impl Connection {
         }
         let names = self.names.get_or_insert_default().clone();
         let client = logged.client.unwrap_or_else(|| self.peer.ip().to_canonical());
-        names.find(&self.context, End::Client(client), logged.lookups).await;
+        names.find(&self.context, NamedEnd::Client(client), logged.lookups).await;
     }
 
     pub(crate) async fn log_exchange(
         &mut self,
         asked: &LoggedRequest<'_>,
-        written: &Written,
+        written: &WrittenResponse,
         (start_us, duration_us): (i64, i64),
         bytes_received: u64,
     ) {
@@ -169,7 +169,7 @@ impl<'a> ResponseFields<'a> {
     }
 }
 
-impl Fields for ResponseFields<'_> {
+impl NamedValues for ResponseFields<'_> {
     fn field(&self, name: &str) -> Option<&[u8]> {
         SentFields(self.fields).values(name).chain(self.appended().values(name)).next()
     }

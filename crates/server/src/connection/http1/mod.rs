@@ -28,13 +28,13 @@ mod takeover;
 mod transmit;
 
 use crate::accounting;
-use crate::context::{Context, READ_BYTES, Scratch};
+use crate::context::{Context, READ_BYTES, ThreadBuffers};
 use crate::large_future::{boxed, placed};
 use crate::received_request::ReceivedRequest;
 use crate::transport::Transport;
 
 use fast::Fast;
-use http1::{CloseReason, HeadParser, KeepAlive, Next, Progress};
+use http1::{AfterResponse, CloseReason, HeadParser, HeadProgress, KeepAlive};
 use message::limits::LOG_INPUT_BYTES;
 use message::{OwnedHead, Refusal, Status};
 use runtime::clock;
@@ -101,7 +101,7 @@ impl Connection {
                 Turn::Last => self.persistence.close(CloseReason::ServerChose),
                 Turn::Gone => self.gone(),
             };
-            if let Next::Close(reason) = next {
+            if let AfterResponse::Close(reason) = next {
                 if !self.is_broken && self.must_linger(reason) {
                     boxed(|| self.linger()).await;
                 }
@@ -120,7 +120,11 @@ impl Connection {
     }
 
     /// Answer a request, and count what it came to.
-    async fn account_for(&mut self, request: Rc<ReceivedRequest>, wish: KeepAlive) -> Next {
+    async fn account_for(
+        &mut self,
+        request: Rc<ReceivedRequest>,
+        wish: KeepAlive,
+    ) -> AfterResponse {
         let spent = request.spent.clone();
         let next = accounting::measured(&spent, placed(|| self.answer(request, wish))).await;
         accounting::end_long(&self.context, &spent);
@@ -132,7 +136,7 @@ impl Connection {
     fn poll_turn(&mut self, task: &mut task::Context<'_>) -> Poll<Turn> {
         let context = self.context.clone();
         let mut scratch = context.scratch.borrow_mut();
-        let Scratch { input, output, parser } = &mut *scratch;
+        let ThreadBuffers { input, output, parser } = &mut *scratch;
         self.now_ms = clock::monotonic_ms();
         context.meter.begin_turn();
         if !self.input.is_empty() && self.parser.is_none() {
@@ -253,13 +257,13 @@ impl Connection {
         while at < bytes.len() && outcome.is_none() {
             let rest = &bytes[at..];
             match parser.advance(rest, &self.host().limits) {
-                Ok(Progress::Complete { len }) => {
+                Ok(HeadProgress::Complete { len }) => {
                     at += len;
                     outcome = self.head(&rest[..len], parser, at == bytes.len(), output);
                     self.head_since_ms = self.now_ms; // of the head that may follow
                     parser.reset();
                 }
-                Ok(Progress::Partial) => break,
+                Ok(HeadProgress::Partial) => break,
                 Err(refusal) => {
                     let shown = rest.len().min(LOG_INPUT_BYTES);
                     outcome = Some(Turn::Refused(Box::new((refusal, rest[..shown].to_vec()))));
@@ -335,7 +339,7 @@ impl Connection {
     }
 
     /// Send what the fast path left, then go on or end.
-    async fn send_rest(&mut self, is_last: bool) -> Next {
+    async fn send_rest(&mut self, is_last: bool) -> AfterResponse {
         if self.send_pending().await.is_err() {
             self.is_broken = true;
             return self.persistence.close(CloseReason::ClientGone);
@@ -347,21 +351,21 @@ impl Connection {
         }
     }
 
-    pub(crate) fn wait_for_next(&mut self) -> Next {
+    pub(crate) fn wait_for_next(&mut self) -> AfterResponse {
         self.now_ms = clock::monotonic_ms();
         self.head_since_ms = self.now_ms;
         self.timer.set(self.now_ms, self.host().timing.keep_alive_timeout_ms);
         self.context.show(RowState::KeepAlive);
-        Next::Idle
+        AfterResponse::Idle
     }
 
-    fn gone(&mut self) -> Next {
+    fn gone(&mut self) -> AfterResponse {
         self.proxy_is_gone();
         self.persistence.close(CloseReason::ClientGone)
     }
 
     /// Silence between requests ends a connection without a word; within a head it is a fault.
-    async fn timed_out(&mut self) -> Next {
+    async fn timed_out(&mut self) -> AfterResponse {
         self.proxy_is_late();
         let is_within_head = self.parser.as_ref().is_some_and(|parser| !parser.is_blank());
         if !is_within_head {

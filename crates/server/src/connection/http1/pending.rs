@@ -2,7 +2,7 @@
 
 use crate::accounting::TimeSpent;
 use crate::representation::Representation;
-use crate::slots::Place;
+use crate::slots::SlotPlace;
 use std::rc::Rc;
 
 /// What a fast response has left over.
@@ -23,7 +23,7 @@ impl PendingOutput {
 /// A request of the fast path whose client is slow to take the answer: it is counted with what was
 /// sent, when that is known.
 pub(crate) struct Late {
-    pub(crate) place: Place,
+    pub(crate) place: SlotPlace,
     /// What was sent at once.
     pub(crate) bytes: u64,
     /// Where times are measured.

@@ -1,9 +1,11 @@
 //! A connection that begins with a header of the PROXY protocol: what the header changes, and what
 //! is logged of it. Which connections do is `proxy_protocol.rs`; its bytes are read by `http1`.
 
-use super::state::{Connection, Proxy};
+use super::state::{Connection, ProxyHeader};
 use crate::failure::Failure;
-use http1::proxy_protocol::{Fault, LINE_BYTES_MAX, Parsed, SHORTEST_BYTES, parse};
+use http1::proxy_protocol::{
+    LINE_BYTES_MAX, ParsedProxyHeader, ProxyHeaderFault, SHORTEST_BYTES, parse,
+};
 use logging::level::Level;
 use std::net::SocketAddr;
 
@@ -15,7 +17,7 @@ impl Connection {
         }
         let (local, address) = (self.local(), self.peer);
         if self.context.site().proxy_protocol.covers(local, address) {
-            self.proxy = Some(Box::new(Proxy { address, is_header_due: true }));
+            self.proxy = Some(Box::new(ProxyHeader { address, is_header_due: true }));
             let (ip, port) = (local.ip().to_canonical(), local.port());
             self.debug(3503, || format!("enabled on connection to {ip}:{port}"));
         }
@@ -48,14 +50,14 @@ impl Connection {
             return Some(0);
         }
         let used = match parse(bytes) {
-            Parsed::Partial => return None,
-            Parsed::Complete { len, source } => {
+            ParsedProxyHeader::Partial => return None,
+            ParsedProxyHeader::Complete { len, source } => {
                 self.peer = source.unwrap_or(self.peer);
                 let (ip, port) = (self.peer.ip(), self.peer.port());
                 self.debug(3511, || format!("received valid PROXY header: {ip}:{port}"));
                 len
             }
-            Parsed::Invalid(fault) => {
+            ParsedProxyHeader::Invalid(fault) => {
                 self.complain(&failure(fault, bytes));
                 self.is_broken = true;
                 bytes.len()
@@ -101,23 +103,27 @@ impl Connection {
 }
 
 /// What the log says of a fault, in httpd's words. `bytes` are all that came.
-fn failure(fault: Fault<'_>, bytes: &[u8]) -> Failure {
+fn failure(fault: ProxyHeaderFault<'_>, bytes: &[u8]) -> Failure {
     let (id, text) = match fault {
         // httpd has these words for the same case, but closes before it gets to say them.
-        Fault::Missing => {
+        ProxyHeaderFault::Missing => {
             let text = "RemoteIPProxyProtocol data is missing, but required! Aborting request.";
             return Failure::at(Level::Warn, "remoteip", Some(3496), text);
         }
-        Fault::LineTooLong => {
+        ProxyHeaderFault::LineTooLong => {
             let end = bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
             let got = end.unwrap_or(bytes.len()).saturating_sub(SHORTEST_BYTES);
             let most = LINE_BYTES_MAX - SHORTEST_BYTES;
             (10185, format!(" header too long, got {got} expected {most}"))
         }
-        Fault::TooLong => (10186, " protocol header length too long".to_owned()),
-        Fault::UnsupportedCommand(byte) => (3507, format!(": unsupported command {byte:02x}")),
-        Fault::UnsupportedProtocol(byte) => (10183, format!(": unsupported protocol {byte:02x}")),
-        Fault::TooShort(length, is_v6) => {
+        ProxyHeaderFault::TooLong => (10186, " protocol header length too long".to_owned()),
+        ProxyHeaderFault::UnsupportedCommand(byte) => {
+            (3507, format!(": unsupported command {byte:02x}"))
+        }
+        ProxyHeaderFault::UnsupportedProtocol(byte) => {
+            (10183, format!(": unsupported protocol {byte:02x}"))
+        }
+        ProxyHeaderFault::TooShort(length, is_v6) => {
             let (id, family) = if is_v6 { (10598, "TCPv6") } else { (10597, "TCPv4") };
             (id, format!(": address length {length} too short for {family}"))
         }
@@ -127,23 +133,23 @@ fn failure(fault: Fault<'_>, bytes: &[u8]) -> Failure {
 }
 
 /// The same of what stands in a line (remoteip_process_v1_header).
-fn of_line(fault: Fault<'_>) -> (u32, String) {
+fn of_line(fault: ProxyHeaderFault<'_>) -> (u32, String) {
     let text = String::from_utf8_lossy;
     match fault {
-        Fault::NoWord(name, line) => {
+        ProxyHeaderFault::NoWord(name, line) => {
             (3497, format!(": no {name} found in header '{}'", text(line)))
         }
-        Fault::UnknownFamily(word, line) => {
+        ProxyHeaderFault::UnknownFamily(word, line) => {
             (3499, format!(": unknown family '{}' in header '{}'", text(word), text(line)))
         }
-        Fault::InvalidAddress(word, line) => {
+        ProxyHeaderFault::InvalidAddress(word, line) => {
             let (word, line) = (text(word), text(line));
             (3500, format!(": invalid client-address '{word}' found in header '{line}'"))
         }
-        Fault::InvalidPort(word, line) => {
+        ProxyHeaderFault::InvalidPort(word, line) => {
             (3501, format!(": error parsing port '{}' in header '{}'", text(word), text(line)))
         }
-        Fault::NoAddress(host, is_v6, port, line) => {
+        ProxyHeaderFault::NoAddress(host, is_v6, port, line) => {
             let family = if is_v6 { 10 } else { 2 }; // AF_INET6 and AF_INET of Linux
             let (host, line) = (text(host), text(line));
             let text = format!(
@@ -184,7 +190,7 @@ mod tests {
             ),
         ];
         for (bytes, id, text) in rows {
-            let Parsed::Invalid(fault) = parse(bytes) else { panic!("it is a header") };
+            let ParsedProxyHeader::Invalid(fault) = parse(bytes) else { panic!("it is a header") };
             let failure = failure(fault, bytes);
             assert_eq!((failure.id, failure.text.as_str()), (Some(id), text));
         }

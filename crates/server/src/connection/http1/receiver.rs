@@ -1,7 +1,7 @@
 //! The body of a request as far as it has been read: what is still wanted, and its decoding. The
 //! reading itself is in `body.rs`.
 
-use crate::pace::{Pace, Waited};
+use crate::pace::{BodyPace, ClientWait};
 use crate::request_body::RequestBody;
 use http1::BodyDecoder;
 use message::{BodyLength, Framing, Refusal};
@@ -19,11 +19,11 @@ pub(crate) struct BodyReceiver {
     /// The client waits for the word to send.
     pub(super) expects_continue: bool,
     /// How long it may take, once a byte of it was waited for.
-    pub(super) pace: Option<Pace>,
+    pub(super) pace: Option<BodyPace>,
     /// When the last byte came, on the coarse monotonic clock.
     pub(super) silent_since_ms: u64,
     /// Of a body that was handed on before its end: how long the client was waited for since.
-    pub(super) waited_for_rest: Waited,
+    pub(super) waited_for_rest: ClientWait,
     /// Bytes that belong to it, framing included.
     pub(super) used: u64,
 }
@@ -50,7 +50,7 @@ impl BodyReceiver {
             expects_continue: framing.expect_continue,
             pace: None,
             silent_since_ms: 0,
-            waited_for_rest: Waited::default(),
+            waited_for_rest: ClientWait::default(),
             used: 0,
         }
     }

@@ -1,6 +1,6 @@
 //! Saying no before there is a request, and ending the connection.
 
-use super::answer::{Kind, Written, take_head, write_head};
+use super::answer::{ResponseFraming, WrittenResponse, take_head, write_head};
 use super::delimiter::Delimiter;
 use super::log::LoggedRequest;
 use super::state::Connection;
@@ -9,13 +9,13 @@ use crate::error_document;
 use crate::exchange::{ExchangeResult, LogDetails, refused};
 use crate::failure::Failure;
 use crate::guarded::guarded;
-use crate::held::Held;
+use crate::held::HeldSlot;
 use crate::large_future::boxed;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::MethodAndTarget;
-use crate::response::{Piece, Response};
+use crate::response::{BodyPiece, Response};
 use crate::slots::Slot;
-use http1::{CloseReason, Next, Persist};
+use http1::{AfterResponse, CloseReason, Persist};
 use message::{Known, Refusal, Version};
 use runtime::clock;
 use std::io;
@@ -28,7 +28,7 @@ impl Connection {
         &mut self,
         refusal: Refusal,
         request: Rc<ReceivedRequest>,
-    ) -> Next {
+    ) -> AfterResponse {
         let line = request.view().request_line();
         let written = self.say_no(refusal, &request, raw_path(line).to_vec()).await;
         let next = self.persistence.close(CloseReason::Refused);
@@ -37,7 +37,7 @@ impl Connection {
     }
 
     /// Bytes that are no head.
-    pub(crate) async fn refuse(&mut self, refusal: Refusal, arrived: &[u8]) -> Next {
+    pub(crate) async fn refuse(&mut self, refusal: Refusal, arrived: &[u8]) -> AfterResponse {
         if self.send_pending().await.is_err() {
             self.is_broken = true;
         }
@@ -84,7 +84,7 @@ impl Connection {
         refusal: Refusal,
         request: &Rc<ReceivedRequest>,
         path: Vec<u8>,
-    ) -> Written {
+    ) -> WrittenResponse {
         let failure = Failure::from(refusal);
         let view = request.view();
         let has_fixed_page = {
@@ -109,10 +109,10 @@ impl Connection {
         request: &Rc<ReceivedRequest>,
         path: Vec<u8>,
         slot: Slot,
-    ) -> Written {
+    ) -> WrittenResponse {
         self.disbelieve_proxy(); // also where a complete head was refused
         self.begin(&slot, request.view().request_line());
-        let held = Held::new(slot, request);
+        let held = HeldSlot::new(slot, request);
         let (context, host) = (self.context.clone(), self.host_index());
         let client = Some(request.other_end().ip().to_canonical());
         let asked = MethodAndTarget { path, ..MethodAndTarget::default() };
@@ -123,7 +123,8 @@ impl Connection {
         let ExchangeResult { response, logged, .. } = exchanged;
         let is_head = request.is_head();
         let delimiter = Delimiter::of(&response, is_head, Version::Http11);
-        let kind = Kind { is_head, told: Version::Http11, delimiter, persist: Persist::Close };
+        let kind =
+            ResponseFraming { is_head, told: Version::Http11, delimiter, persist: Persist::Close };
         let written = self.send_response(response, logged, kind, &held).await;
         self.is_broken |= written.result.is_err();
         written
@@ -135,7 +136,7 @@ impl Connection {
         failure: &Failure,
         method: &[u8],
         expect: Option<&[u8]>,
-    ) -> Written {
+    ) -> WrittenResponse {
         self.disbelieve_proxy();
         self.context.log_refusal(failure, self.host_index(), self.peer);
         let mut response = Response::failure(failure, method, expect);
@@ -146,7 +147,7 @@ impl Connection {
         write_head(&self.context, &head, told, response.date_s, &mut out);
         let head_len = out.len();
         for piece in std::mem::take(&mut response.body).pieces {
-            if let Piece::Bytes(bytes) = piece
+            if let BodyPiece::Bytes(bytes) = piece
                 && method != b"HEAD"
             {
                 out.extend_from_slice(&bytes);
@@ -164,7 +165,7 @@ impl Connection {
         let body_bytes = sent_bytes.saturating_sub(head_len as u64);
         let logged = self.logged();
         let first_byte_us = None;
-        Written { head, logged, body_bytes, sent_bytes, first_byte_us, result }
+        WrittenResponse { head, logged, body_bytes, sent_bytes, first_byte_us, result }
     }
 }
 

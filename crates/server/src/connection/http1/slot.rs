@@ -1,11 +1,11 @@
 //! The request slot of a request on a connection.
 
 use super::state::Connection;
-use crate::held::Held;
+use crate::held::HeldSlot;
 use crate::received_request::ReceivedRequest;
 use crate::slots::{Slot, asks_for_status};
 use message::Framing;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -15,20 +15,20 @@ impl Connection {
         &mut self,
         request: &ReceivedRequest,
         framing: &Framing<'_>,
-    ) -> Option<Rc<Held>> {
+    ) -> Option<Rc<HeldSlot>> {
         let context = self.context.clone();
         let slot = match context.slots.acquire_now() {
             Some(slot) => slot,
             None if asks_for_status(self.host(), request, framing) => {
-                return Some(Rc::new(Held::beside(&context.slots, request)));
+                return Some(Rc::new(HeldSlot::beside(&context.slots, request)));
             }
             None => {
-                let _waiting = request.spent.wait(Cause::Slot);
+                let _waiting = request.spent.wait(WaitCause::Slot);
                 self.unless_gone(pin!(context.slots.acquire())).await?
             }
         };
         self.begin(&slot, request.view().request_line());
-        Some(Rc::new(Held::new(slot, request)))
+        Some(Rc::new(HeldSlot::new(slot, request)))
     }
 
     /// A request for the present host begins in a slot.

@@ -5,7 +5,7 @@ use super::pending::PendingOutput;
 use super::receiver::BodyReceiver;
 use crate::context::Context;
 use crate::exchange::LogDetails;
-use crate::names::Names;
+use crate::names::ConnectionNames;
 use crate::site::host::Host;
 use crate::transport::Transport;
 use http1::{HeadParser, Persistence};
@@ -22,7 +22,7 @@ pub(crate) struct Connection {
     /// The client: the other end, or whom a proxy there has announced.
     pub(crate) peer: SocketAddr,
     /// Boxed, because few connections have one and waiting ones are many.
-    pub(crate) proxy: Option<Box<Proxy>>,
+    pub(crate) proxy: Option<Box<ProxyHeader>>,
     pub(crate) local: Option<SocketAddr>,
     /// The host of the last request; before the first, the default one of the address.
     pub(super) host: usize,
@@ -45,11 +45,11 @@ pub(crate) struct Connection {
     /// The id that the error log shows for it, once there is a message about it.
     pub(crate) log_id: Option<LogId>,
     /// Names of its ends, once one was looked up.
-    pub(crate) names: Option<Rc<Names>>,
+    pub(crate) names: Option<Rc<ConnectionNames>>,
 }
 
 /// What is kept of a connection that a proxy made.
-pub(crate) struct Proxy {
+pub(crate) struct ProxyHeader {
     /// The proxy itself.
     pub(super) address: SocketAddr,
     /// The header has not come yet.

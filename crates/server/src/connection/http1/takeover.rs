@@ -1,12 +1,12 @@
 //! A request after which the connection speaks another protocol: 101, or a 2xx to CONNECT.
 
-use super::answer::{Written, write_head};
+use super::answer::{WrittenResponse, write_head};
 use super::state::Connection;
 use crate::exchange::LogDetails;
-use crate::held::Held;
+use crate::held::HeldSlot;
 use crate::received_request::ReceivedRequest;
 use crate::response::{Response, TakesOver, Upgraded};
-use http1::{CloseReason, Next};
+use http1::{AfterResponse, CloseReason};
 use message::Version;
 use std::rc::Rc;
 
@@ -18,8 +18,8 @@ impl Connection {
         request: &ReceivedRequest,
         (mut response, logged): (Response, LogDetails),
         takes_over: TakesOver,
-        held: Rc<Held>,
-    ) -> Next {
+        held: Rc<HeldSlot>,
+    ) -> AfterResponse {
         let next = self.persistence.close(CloseReason::HandedOver);
         let head = response.take_head(None, []);
         let mut bytes = Vec::with_capacity(512);
@@ -37,7 +37,8 @@ impl Connection {
             sent_bytes += body_bytes;
         }
         self.is_broken = true; // nothing more can be said by HTTP
-        let written = Written { head, logged, body_bytes, sent_bytes, first_byte_us, result };
+        let written =
+            WrittenResponse { head, logged, body_bytes, sent_bytes, first_byte_us, result };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
         next

@@ -6,11 +6,11 @@ use super::outbox::Outbox;
 use super::pending::PendingOutput;
 use super::state::Connection;
 use crate::accounting::{self, TimeSpent};
-use crate::held::Held;
+use crate::held::HeldSlot;
 use crate::representation::{Representation, load_cold};
-use crate::response::{Body, Piece, Source};
+use crate::response::{Body, BodyPiece, BodySource};
 use runtime::clock;
-use scoreboard::Cause;
+use scoreboard::WaitCause;
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
@@ -31,14 +31,14 @@ const TOGETHER_BYTES: u64 = 16 * 1024;
 
 /// How much of a response the socket has taken.
 #[derive(Default)]
-pub(crate) struct Sent {
+pub(crate) struct SentBytes {
     /// All bytes.
     pub(crate) bytes: u64,
     /// Of these, the head and what frames chunks.
     pub(crate) framing: u64,
 }
 
-impl Sent {
+impl SentBytes {
     /// Bytes of the body itself.
     pub(crate) fn body(&self) -> u64 {
         self.bytes - self.framing
@@ -68,7 +68,7 @@ impl Connection {
         spent: Option<Rc<TimeSpent>>,
         sent: &mut u64,
     ) -> io::Result<()> {
-        let held = spent.map(Held::without_slot);
+        let held = spent.map(HeldSlot::without_slot);
         self.send_bytes(bytes, file.is_some(), held.as_ref(), sent).await?;
         let Some((source, offset, length)) = file else { return Ok(()) };
         self.send_file(&source, offset, length, held.as_ref(), sent).await
@@ -80,15 +80,15 @@ impl Connection {
         head: Vec<u8>,
         body: Body,
         delimiter: Delimiter,
-        held: &Held,
-        sent: &mut Sent,
+        held: &HeldSlot,
+        sent: &mut SentBytes,
     ) -> io::Result<()> {
         let mut outbox = Outbox::new(head, delimiter == Delimiter::Chunks);
         for piece in body.pieces {
             let length = piece.len();
             outbox.open_chunk(length);
             match piece {
-                Piece::Stream(source) => {
+                BodyPiece::Stream(source) => {
                     self.send_stream(source, &mut outbox, held, sent).await?;
                 }
                 piece if is_small(&piece) => self.append(piece, &mut outbox)?,
@@ -111,8 +111,8 @@ impl Connection {
         &mut self,
         outbox: &mut Outbox,
         more: bool,
-        held: &Held,
-        sent: &mut Sent,
+        held: &HeldSlot,
+        sent: &mut SentBytes,
     ) -> io::Result<()> {
         let before = sent.bytes;
         let result = self.send_bytes(outbox.bytes(), more, Some(held), &mut sent.bytes).await;
@@ -121,13 +121,18 @@ impl Connection {
         result
     }
 
-    async fn send_large(&mut self, piece: Piece, held: &Held, sent: &mut u64) -> io::Result<()> {
+    async fn send_large(
+        &mut self,
+        piece: BodyPiece,
+        held: &HeldSlot,
+        sent: &mut u64,
+    ) -> io::Result<()> {
         match piece {
-            Piece::Bytes(bytes) => self.send_bytes(&bytes, false, Some(held), sent).await,
-            Piece::File { source, offset, length } => {
+            BodyPiece::Bytes(bytes) => self.send_bytes(&bytes, false, Some(held), sent).await,
+            BodyPiece::File { source, offset, length } => {
                 self.send_file(&source, offset, length, Some(held), sent).await
             }
-            Piece::Stream(_) => Ok(()), // `transmit` sends it
+            BodyPiece::Stream(_) => Ok(()), // `transmit` sends it
         }
     }
 
@@ -135,10 +140,10 @@ impl Connection {
     /// collected goes out before anybody waits.
     async fn send_stream(
         &mut self,
-        mut source: Box<dyn Source>,
+        mut source: Box<dyn BodySource>,
         outbox: &mut Outbox,
-        held: &Held,
-        sent: &mut Sent,
+        held: &HeldSlot,
+        sent: &mut SentBytes,
     ) -> io::Result<()> {
         loop {
             let ready = poll_fn(|task| Poll::Ready(poll_source(source.as_mut(), task))).await;
@@ -190,7 +195,7 @@ impl Connection {
         &mut self,
         mut bytes: &[u8],
         more: bool,
-        held: Option<&Held>,
+        held: Option<&HeldSlot>,
         sent: &mut u64,
     ) -> io::Result<()> {
         while !bytes.is_empty() {
@@ -213,7 +218,7 @@ impl Connection {
         source: &Rc<Representation>,
         mut offset: u64,
         length: u64,
-        held: Option<&Held>,
+        held: Option<&HeldSlot>,
         sent: &mut u64,
     ) -> io::Result<()> {
         if !source.settings.core.uses_sendfile() {
@@ -222,7 +227,7 @@ impl Connection {
         let end = offset + length;
         while offset < end {
             let count = usize::try_from((end - offset).min(TURN_BYTES)).unwrap_or(usize::MAX);
-            load_cold(source, offset, count, held.map(Held::spent)).await?;
+            load_cold(source, offset, count, held.map(HeldSlot::spent)).await?;
             let Some(mut sender) = self.transport.file_sender() else {
                 return self.copy_file(source, offset, end - offset, held, sent).await;
             };
@@ -250,7 +255,7 @@ impl Connection {
         source: &Rc<Representation>,
         mut offset: u64,
         length: u64,
-        held: Option<&Held>,
+        held: Option<&HeldSlot>,
         sent: &mut u64,
     ) -> io::Result<()> {
         let end = offset + length;
@@ -269,17 +274,17 @@ impl Connection {
     }
 
     /// Append a small piece to `out`.
-    fn append(&self, piece: Piece, outbox: &mut Outbox) -> io::Result<()> {
+    fn append(&self, piece: BodyPiece, outbox: &mut Outbox) -> io::Result<()> {
         match piece {
-            Piece::Bytes(bytes) => outbox.body().extend_from_slice(&bytes),
-            Piece::File { source, offset, length } => {
+            BodyPiece::Bytes(bytes) => outbox.body().extend_from_slice(&bytes),
+            BodyPiece::File { source, offset, length } => {
                 let out = outbox.body();
                 let start = out.len();
                 out.resize(start + usize::try_from(length).unwrap_or(0), 0);
                 let read = source.file.read_exact_at(&mut out[start..], offset);
                 read.map_err(|_| self.truncated(&source))?;
             }
-            Piece::Stream(_) => {} // `transmit` sends it
+            BodyPiece::Stream(_) => {} // `transmit` sends it
         }
         Ok(())
     }
@@ -292,9 +297,9 @@ impl Connection {
     }
 
     /// Wait until the socket takes more, for at most `Timeout`.
-    async fn writable(&mut self, held: Option<&Held>) -> io::Result<()> {
+    async fn writable(&mut self, held: Option<&HeldSlot>) -> io::Result<()> {
         held.inspect(|held| held.release());
-        let _waiting = held.map(|held| held.spent().wait(Cause::ClientWrite));
+        let _waiting = held.map(|held| held.spent().wait(WaitCause::ClientWrite));
         let timeout_ms = self.host().timing.timeout_ms;
         self.timer.set(clock::monotonic_ms(), timeout_ms);
         let context = self.context.clone();
@@ -334,13 +339,13 @@ fn is_again(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-fn is_small(piece: &Piece) -> bool {
+fn is_small(piece: &BodyPiece) -> bool {
     piece.len().is_some_and(|length| length <= TOGETHER_BYTES)
 }
 
 /// A source that panics ends its own response and nothing else; it is not asked again.
 fn poll_source(
-    source: &mut dyn Source,
+    source: &mut dyn BodySource,
     task: &mut task::Context<'_>,
 ) -> Poll<io::Result<Option<Vec<u8>>>> {
     catch_unwind(AssertUnwindSafe(|| source.poll_next(task)))

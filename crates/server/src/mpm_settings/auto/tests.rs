@@ -1,7 +1,7 @@
 //! What `auto` comes to on machines of all sizes, and that a number stays what it is.
 
 use super::*;
-use crate::mpm_settings::{Sizes, Sizing};
+use crate::mpm_settings::{Sizes, SizingMode};
 use Count::{Auto, Given, Unsaid};
 
 fn machine(cores: usize, total_mb: u64, available_mb: u64) -> Machine {
@@ -15,7 +15,7 @@ fn automatic(kind: MpmKind) -> MpmSettings {
 fn fixed(settings: &MpmSettings, machine: &Machine) -> Sizes {
     let (sizing, warnings) = settings.sizing(machine);
     assert_eq!(warnings, [], "{settings:?}");
-    let Sizing::Fixed(sizes) = sizing else { panic!("{sizing:?}") };
+    let SizingMode::Fixed(sizes) = sizing else { panic!("{sizing:?}") };
     sizes
 }
 
@@ -72,11 +72,11 @@ fn event_has_a_process_for_each_core_and_slots_for_cores_and_memory() {
         (machine(256, 1_000_000, 900_000), 256, 16_384),
     ] {
         let (sizing, warnings) = automatic(MpmKind::Event).sizing(&machine);
-        assert_eq!(sizing, Sizing::Steady { processes, total }, "{machine:?}");
+        assert_eq!(sizing, SizingMode::Steady { processes, total }, "{machine:?}");
         assert_eq!(warnings, []);
     }
     let limited = MpmSettings { server_limit: Given(1), ..automatic(MpmKind::Event) };
-    let sizing = Sizing::Steady { processes: 1, total: 1024 };
+    let sizing = SizingMode::Steady { processes: 1, total: 1024 };
     assert_eq!(limited.sizing(&machine(2, 24_000, 20_000)).0, sizing);
 }
 

@@ -33,7 +33,7 @@ type Numbers = (usize, usize, usize, usize, usize, usize);
 
 fn sized(settings: &MpmSettings) -> (Numbers, Vec<u32>) {
     let (sizing, warnings) = settings.sizing(&MACHINE);
-    let Sizing::Fixed(sizes) = sizing else { panic!("{sizing:?}") };
+    let SizingMode::Fixed(sizes) = sizing else { panic!("{sizing:?}") };
     let Sizes { start, processes_max, threads_per_child, total, spare_min, spare_max, .. } = sizes;
     let ids = warnings.iter().map(|warning| warning.id).collect();
     ((start, processes_max, threads_per_child, total, spare_min, spare_max), ids)
@@ -137,7 +137,7 @@ fn each_set_of_listening_sockets_has_a_child() {
 #[test]
 fn event_is_sized_by_the_machine_if_nothing_is_said() {
     let auto = |said: &[Said<'_>]| settings(MpmKind::Event, said).sizing(&MACHINE);
-    let sizing = |processes, total| Sizing::Steady { processes, total };
+    let sizing = |processes, total| SizingMode::Steady { processes, total };
     assert_eq!(auto(&[]), (sizing(4, 2048), vec![]));
     let said = [("MaxRequestWorkers", 410), ("ThreadLimit", 10)];
     assert_eq!(auto(&said), (sizing(2, 410), vec![]));
@@ -235,8 +235,9 @@ const TEXTS: &[(MpmKind, &[Said<'static>], &[Texts])] = &[
 fn warnings_are_httpds() {
     let said = |kind, said: &[Said<'_>]| {
         let (_, warnings) = settings(kind, said).sizing(&MACHINE);
-        let line =
-            |one: &Warning| (one.line(), format!("AH{:05}: {}", one.id_again, one.text_again));
+        let line = |one: &SizingWarning| {
+            (one.line(), format!("AH{:05}: {}", one.id_again, one.text_again))
+        };
         warnings.iter().map(line).collect::<Vec<_>>()
     };
     for (kind, directives, expected) in TEXTS {
@@ -274,7 +275,7 @@ fn no_number_is_too_strange() {
                 min_spare_threads: number(4),
                 ..MpmSettings::default()
             };
-            let (Sizing::Fixed(sizes), _) = settings.sizing(&MACHINE) else {
+            let (SizingMode::Fixed(sizes), _) = settings.sizing(&MACHINE) else {
                 panic!("{settings:?}")
             };
             let Sizes { start, processes_max, server_limit, total, .. } = sizes;

@@ -1,10 +1,10 @@
 //! What a command line of ab asks for, letter by letter.
 
-use super::getopt::{Getopt, Letters, Next, atoi};
+use super::getopt::{Getopt, NextOption, OptionLetters, atoi};
 use super::print::complain;
-use super::stop::{self, Stop};
-use super::target::Target;
-use super::usage::{self, Style};
+use super::stop::{self, AbStop};
+use super::target::AbTarget;
+use super::usage::{self, AbStyle};
 use load::text::base64;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -12,7 +12,7 @@ use std::io::{self, Read as _};
 /// The words of a command line.
 #[derive(Debug, Default)]
 pub(super) struct AbArguments {
-    pub(super) style: Style,
+    pub(super) style: AbStyle,
     pub(super) shows_details: bool,
     pub(super) requests: Option<u64>,
     pub(super) users: u32,
@@ -22,7 +22,7 @@ pub(super) struct AbArguments {
     pub(super) ramp_ms: u64,
     pub(super) buffer_bytes: usize,
     pub(super) from: Option<String>,
-    pub(super) method: Option<Method>,
+    pub(super) method: Option<AbMethod>,
     pub(super) body: Option<Vec<u8>>,
     pub(super) content_type: Option<String>,
     pub(super) cookies: Vec<String>,
@@ -46,12 +46,12 @@ pub(super) struct AbArguments {
     pub(super) goes_on: bool,
     pub(super) asks_version: bool,
     pub(super) asks_usage: bool,
-    pub(super) tls: tls::Options,
+    pub(super) tls: tls::TlsOptions,
 }
 
 /// A method, and whether a letter has set it that excludes others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Method(pub(super) String);
+pub(super) struct AbMethod(pub(super) String);
 
 /// Users at most, as in ab.
 const USERS_MAX: u32 = 200_000;
@@ -66,14 +66,14 @@ const BODY_BYTES_MAX: u64 = 1 << 30;
 struct AbOption {
     letter: char,
     takes_value: bool,
-    apply: fn(&mut AbArguments, &str) -> Result<(), Stop>,
+    apply: fn(&mut AbArguments, &str) -> Result<(), AbStop>,
 }
 
-const fn flag(letter: char, apply: fn(&mut AbArguments, &str) -> Result<(), Stop>) -> AbOption {
+const fn flag(letter: char, apply: fn(&mut AbArguments, &str) -> Result<(), AbStop>) -> AbOption {
     AbOption { letter, takes_value: false, apply }
 }
 
-const fn value(letter: char, apply: fn(&mut AbArguments, &str) -> Result<(), Stop>) -> AbOption {
+const fn value(letter: char, apply: fn(&mut AbArguments, &str) -> Result<(), AbStop>) -> AbOption {
     AbOption { letter, takes_value: true, apply }
 }
 
@@ -81,7 +81,7 @@ const fn value(letter: char, apply: fn(&mut AbArguments, &str) -> Result<(), Sto
 const ROWS: &[AbOption] = &[
     value('n', |arguments, text| {
         let number = u64::try_from(atoi(text)).ok().filter(|number| *number > 0);
-        arguments.requests = Some(number.ok_or(Stop::failed("Invalid number of requests\n"))?);
+        arguments.requests = Some(number.ok_or(AbStop::failed("Invalid number of requests\n"))?);
         Ok(())
     }),
     value('c', |arguments, text| {
@@ -99,7 +99,8 @@ const ROWS: &[AbOption] = &[
     }),
     value('W', |arguments, text| {
         let workers = usize::try_from(atoi(text));
-        arguments.workers = Some(workers.map_err(|_| Stop::failed("Invalid number of workers\n"))?);
+        arguments.workers =
+            Some(workers.map_err(|_| AbStop::failed("Invalid number of workers\n"))?);
         Ok(())
     }),
     value('R', |arguments, text| {
@@ -118,7 +119,7 @@ const ROWS: &[AbOption] = &[
     value('u', |arguments, file| arguments.send_file("PUT", file)),
     flag('i', |arguments, _| arguments.set_method("HEAD")),
     value('m', |arguments, text| {
-        arguments.method = Some(Method(text.to_owned()));
+        arguments.method = Some(AbMethod(text.to_owned()));
         Ok(())
     }),
     value('T', |arguments, text| {
@@ -187,16 +188,16 @@ const ROWS: &[AbOption] = &[
 ];
 
 #[expect(clippy::unnecessary_wraps, reason = "for the rows of a table")]
-const fn set(flag: &mut bool) -> Result<(), Stop> {
+const fn set(flag: &mut bool) -> Result<(), AbStop> {
     *flag = true;
     Ok(())
 }
 
 /// The letters of a style: the development branch has one more.
-fn letters(style: Style) -> Letters {
+fn letters(style: AbStyle) -> OptionLetters {
     match style {
-        Style::Trunk => |letter| row_of(letter).map(|row| row.takes_value),
-        Style::Released => {
+        AbStyle::Trunk => |letter| row_of(letter).map(|row| row.takes_value),
+        AbStyle::Released => {
             |letter| row_of(letter).filter(|row| row.letter != 'Q').map(|row| row.takes_value)
         }
     }
@@ -211,7 +212,10 @@ impl AbArguments {
     ///
     /// # Errors
     /// What is wrong with it, or that there is nothing to do.
-    pub(super) fn read(program: &str, words: &[String]) -> Result<(Self, Option<Target>), Stop> {
+    pub(super) fn read(
+        program: &str,
+        words: &[String],
+    ) -> Result<(Self, Option<AbTarget>), AbStop> {
         let mut arguments = Self { users: 1, timeout_s: 30, ..Self::default() };
         // ab trusts every certificate.
         arguments.tls.verifies = false;
@@ -222,11 +226,11 @@ impl AbArguments {
         let mut getopt = Getopt::new(name, &words);
         let rest = loop {
             match getopt.next(letters(arguments.style)) {
-                Next::Letter(letter, value) => {
+                NextOption::Letter(letter, value) => {
                     row_of(letter).map_or(Ok(()), |row| (row.apply)(&mut arguments, value))?;
                 }
-                Next::End(index) => break index,
-                Next::Wrong(text, index) => {
+                NextOption::End(index) => break index,
+                NextOption::Wrong(text, index) => {
                     complain(&text);
                     break index;
                 }
@@ -240,16 +244,16 @@ impl AbArguments {
     }
 
     /// The options that ab does not have.
-    fn take_own(&mut self, words: &[String]) -> Result<Vec<String>, Stop> {
+    fn take_own(&mut self, words: &[String]) -> Result<Vec<String>, AbStop> {
         let mut rest = Vec::new();
         for word in words {
             match word.as_str() {
                 "--details" => self.shows_details = true,
-                "--ab-style=2.4" => self.style = Style::Released,
-                "--ab-style=trunk" => self.style = Style::Trunk,
-                "--help" => return Err(Stop::Help),
+                "--ab-style=2.4" => self.style = AbStyle::Released,
+                "--ab-style=trunk" => self.style = AbStyle::Trunk,
+                "--help" => return Err(AbStop::Help),
                 word if word.starts_with("--ab-style") => {
-                    return Err(Stop::wrong("--ab-style=2.4 or --ab-style=trunk was expected"));
+                    return Err(AbStop::wrong("--ab-style=2.4 or --ab-style=trunk was expected"));
                 }
                 word => rest.push(word.to_owned()),
             }
@@ -258,10 +262,10 @@ impl AbArguments {
     }
 
     /// What does not fit together, in ab's order.
-    fn check(&mut self, program: &str, rest: &[String]) -> Result<Target, Stop> {
-        let wrong = |what: &str| Stop::wrong(&format!("{program}: {what}"));
+    fn check(&mut self, program: &str, rest: &[String]) -> Result<AbTarget, AbStop> {
+        let wrong = |what: &str| AbStop::wrong(&format!("{program}: {what}"));
         let [url] = rest else { return Err(wrong("wrong number of arguments")) };
-        let target = Target::parse(url).ok_or_else(|| wrong("invalid URL"))?;
+        let target = AbTarget::parse(url).ok_or_else(|| wrong("invalid URL"))?;
         if self.users > USERS_MAX {
             return Err(wrong(&format!("Invalid Concurrency [Range 0..{USERS_MAX}]")));
         }
@@ -295,33 +299,33 @@ impl AbArguments {
         if self.hides_banner { String::new() } else { usage::banner(self.style, self.is_html) }
     }
 
-    fn set_method(&mut self, name: &str) -> Result<(), Stop> {
+    fn set_method(&mut self, name: &str) -> Result<(), AbStop> {
         if self.method.is_some() {
-            return Err(Stop::failed(&format!("Cannot mix {name} with other methods\n")));
+            return Err(AbStop::failed(&format!("Cannot mix {name} with other methods\n")));
         }
-        self.method = Some(Method(name.to_owned()));
+        self.method = Some(AbMethod(name.to_owned()));
         Ok(())
     }
 
     /// `-f`; like ab it looks at the beginning only and takes what it does not know for ALL.
-    fn set_protocol(&mut self, text: &str) -> Result<(), Stop> {
+    fn set_protocol(&mut self, text: &str) -> Result<(), AbStop> {
         let upper = text.to_ascii_uppercase();
         self.tls.versions = match upper.as_str() {
-            word if word.starts_with("TLS1.2") => (tls::Version::Tls12, tls::Version::Tls12),
-            word if word.starts_with("TLS1.3") => (tls::Version::Tls13, tls::Version::Tls13),
+            word if word.starts_with("TLS1.2") => (tls::TlsVersion::Tls12, tls::TlsVersion::Tls12),
+            word if word.starts_with("TLS1.3") => (tls::TlsVersion::Tls13, tls::TlsVersion::Tls13),
             word if word.starts_with("TLS1") || word.starts_with("SSL") => {
-                return Err(Stop::failed(&format!("ab: {text} is broken and not spoken here")));
+                return Err(AbStop::failed(&format!("ab: {text} is broken and not spoken here")));
             }
             _ => return Ok(()),
         };
         Ok(())
     }
 
-    fn send_file(&mut self, method: &str, file: &str) -> Result<(), Stop> {
+    fn send_file(&mut self, method: &str, file: &str) -> Result<(), AbStop> {
         self.set_method(method)?;
         let fault = |what: String| {
             move |error: io::Error| {
-                Stop::failed(&format!("ab: Could not {what}: {}", stop::in_words(&error)))
+                AbStop::failed(&format!("ab: Could not {what}: {}", stop::in_words(&error)))
             }
         };
         let opened = File::open(file).map_err(fault(format!("open POST data file ({file})")))?;
@@ -342,7 +346,7 @@ impl AbArguments {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "for the rows of a table")]
-    fn set_attributes(&mut self, place: usize, text: &str) -> Result<(), Stop> {
+    fn set_attributes(&mut self, place: usize, text: &str) -> Result<(), AbStop> {
         self.is_html = true;
         text.clone_into(&mut self.attributes[place]);
         Ok(())

@@ -3,13 +3,13 @@
 use super::arguments::AbArguments;
 use crate::observe::Observer;
 use crate::report::units::{figure, latency_us};
-use crate::report::{PerSecond, Record, RunSettings};
-use load::run::Outcome;
+use crate::report::{PerSecond, RunRecord, RunSettings};
+use load::run::RunOutcome;
 use std::fmt::{self, Write as _};
 
 /// The details of a run.
 pub(super) fn of(
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     arguments: &AbArguments,
     threads: usize,
     seconds: Vec<PerSecond>,
@@ -24,7 +24,7 @@ pub(super) fn of(
         timeout_ms: arguments.timeout_s.saturating_mul(1000),
         ..RunSettings::default()
     };
-    let mut record = Record::new(outcome, figures, &[String::new()], seconds);
+    let mut record = RunRecord::new(outcome, figures, &[String::new()], seconds);
     record.summary.server = observer.and_then(|seen| seen.total(&outcome.total));
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -32,7 +32,7 @@ pub(super) fn of(
     out
 }
 
-fn write(out: &mut String, record: &Record) -> fmt::Result {
+fn write(out: &mut String, record: &RunRecord) -> fmt::Result {
     let (times, own) = (&record.summary.latency_us, &record.summary.generator);
     writeln!(out, "\nDetails of trivet ab:")?;
     let [p50, p99, p99_9, max] = [times.p50, times.p99, times.p99_9, times.max].map(latency_us);

@@ -3,29 +3,32 @@
 
 use super::super::output_file::OutputFile;
 use super::arguments::AbArguments;
-use super::stop::{self, Stop};
-use super::tally::ms;
-use load::run::Outcome;
+use super::figures::ms;
+use super::stop::{self, AbStop};
+use load::run::RunOutcome;
 use load::{AnsweredRequest, Histogram};
 use runtime::sys::{LocalTime, local_time};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 
 /// Files that are open.
-pub(super) struct Files {
+pub(super) struct AbFiles {
     percentiles: Option<OutputFile>,
     gnuplot: Option<OutputFile>,
 }
 
-impl Files {
+impl AbFiles {
     /// Opens them.
     ///
     /// # Errors
     /// For the first that cannot be written, in the words of ab.
-    pub(super) fn open(arguments: &AbArguments) -> Result<Self, Stop> {
+    pub(super) fn open(arguments: &AbArguments) -> Result<Self, AbStop> {
         let open = |name: &Option<String>, what: &str| {
             let fault = |error| {
-                Stop::failed(&format!("Cannot open {what} output file: {}", stop::in_words(&error)))
+                AbStop::failed(&format!(
+                    "Cannot open {what} output file: {}",
+                    stop::in_words(&error)
+                ))
             };
             name.as_ref().map(|name| OutputFile::open(name).map_err(fault)).transpose()
         };
@@ -39,10 +42,10 @@ impl Files {
     ///
     /// # Errors
     /// When the disk is full.
-    pub(super) fn write(self, outcome: &Outcome) -> Result<(), Stop> {
+    pub(super) fn write(self, outcome: &RunOutcome) -> Result<(), AbStop> {
         let fault = |what: &'static str| {
             move |error: io::Error| {
-                Stop::failed(&format!(
+                AbStop::failed(&format!(
                     "Cannot write {what} output file: {}",
                     stop::in_words(&error)
                 ))
@@ -77,7 +80,7 @@ fn write_percentiles(file: &mut File, all: &Histogram) -> io::Result<()> {
 }
 
 /// `-g`: every request, the quickest first.
-fn write_rows(file: &mut File, outcome: &Outcome) -> io::Result<()> {
+fn write_rows(file: &mut File, outcome: &RunOutcome) -> io::Result<()> {
     let mut out = BufWriter::new(file);
     writeln!(out, "starttime\tseconds\tctime\tdtime\tttime\twait")?;
     let mut rows: Vec<&AnsweredRequest> = outcome.total.rows.iter().collect();

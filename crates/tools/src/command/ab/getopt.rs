@@ -3,7 +3,7 @@
 //! option. lexopt reads on behind that word, and knows long options.
 
 /// What the letters are: `Some(true)` takes a value, `Some(false)` takes none, `None` is unknown.
-pub(super) type Letters = fn(char) -> Option<bool>;
+pub(super) type OptionLetters = fn(char) -> Option<bool>;
 
 /// A command line that is being read.
 pub(super) struct Getopt<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Getopt<'a> {
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next<'a> {
+pub(super) enum NextOption<'a> {
     /// An option with its value, or with none.
     Letter(char, &'a str),
     /// No option any more: the words from here on are no options.
@@ -33,14 +33,14 @@ impl<'a> Getopt<'a> {
         Self { program, words, index: 0, cluster: "" }
     }
 
-    pub(super) fn next(&mut self, letters: Letters) -> Next<'a> {
+    pub(super) fn next(&mut self, letters: OptionLetters) -> NextOption<'a> {
         if self.cluster.is_empty() {
             let word = self.words.get(self.index).map_or("", String::as_str);
             let Some(rest) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
-                return Next::End(self.index);
+                return NextOption::End(self.index);
             };
             if rest.starts_with('-') {
-                return Next::End(self.index + 1);
+                return NextOption::End(self.index + 1);
             }
             self.cluster = rest;
         }
@@ -50,28 +50,31 @@ impl<'a> Getopt<'a> {
         match letters(letter) {
             None => {
                 self.index += usize::from(self.cluster.is_empty());
-                Next::Wrong(format!("{}: illegal option -- {letter}", self.program), self.index)
+                NextOption::Wrong(
+                    format!("{}: illegal option -- {letter}", self.program),
+                    self.index,
+                )
             }
             Some(false) => {
                 self.index += usize::from(self.cluster.is_empty());
-                Next::Letter(letter, "")
+                NextOption::Letter(letter, "")
             }
             Some(true) => self.value_of(letter),
         }
     }
 
-    fn value_of(&mut self, letter: char) -> Next<'a> {
+    fn value_of(&mut self, letter: char) -> NextOption<'a> {
         let rest = std::mem::take(&mut self.cluster);
         self.index += 1;
         if !rest.is_empty() {
-            return Next::Letter(letter, rest);
+            return NextOption::Letter(letter, rest);
         }
         let Some(value) = self.words.get(self.index) else {
             let text = format!("{}: option requires an argument -- {letter}", self.program);
-            return Next::Wrong(text, self.index);
+            return NextOption::Wrong(text, self.index);
         };
         self.index += 1;
-        Next::Letter(letter, value)
+        NextOption::Letter(letter, value)
     }
 }
 
@@ -105,12 +108,12 @@ mod tests {
         let mut out = Vec::new();
         loop {
             match getopt.next(letters) {
-                Next::Letter(letter, value) => out.push(format!("{letter}={value}")),
-                Next::End(index) => {
+                NextOption::Letter(letter, value) => out.push(format!("{letter}={value}")),
+                NextOption::End(index) => {
                     out.push(format!("end {index}"));
                     return out;
                 }
-                Next::Wrong(text, index) => {
+                NextOption::Wrong(text, index) => {
                     out.push(format!("{text} {index}"));
                     return out;
                 }

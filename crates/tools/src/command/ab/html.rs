@@ -1,83 +1,83 @@
 //! ab's report as a table of HTML: `output_html_results` of httpd's support/ab.c.
 
 use super::arguments::AbArguments;
-use super::tally::{Tally, Times};
+use super::figures::{AbFigures, TimesLine};
 use std::fmt::{self, Write as _};
 
 /// The report.
-pub(super) fn of(arguments: &AbArguments, tally: &Tally<'_>) -> String {
+pub(super) fn of(arguments: &AbArguments, figures: &AbFigures<'_>) -> String {
     let [table, row, cell] = &arguments.attributes;
-    let mut page = Page { out: format!("\n\n<table {table}>\n"), row, cell };
+    let mut page = AbPage { out: format!("\n\n<table {table}>\n"), row, cell };
     // Writing to a string cannot fail.
-    let _ = page.write(arguments, tally);
+    let _ = page.write(arguments, figures);
     page.out.push_str("</table>\n");
     page.out
 }
 
-struct Page<'a> {
+struct AbPage<'a> {
     out: String,
     /// Attributes.
     row: &'a str,
     cell: &'a str,
 }
 
-impl Page<'_> {
-    fn write(&mut self, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
-        self.line("Server Software", &tally.software)?;
-        self.line("Server Hostname", tally.host)?;
-        self.line("Server Port", tally.port)?;
-        self.line("Document Path", tally.path)?;
+impl AbPage<'_> {
+    fn write(&mut self, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
+        self.line("Server Software", &figures.software)?;
+        self.line("Server Hostname", figures.host)?;
+        self.line("Server Port", figures.port)?;
+        self.line("Document Path", figures.path)?;
         match arguments.any_length {
             true => self.line("Document Length", "Variable")?,
-            false => self.line("Document Length", format!("{} bytes", tally.document_bytes))?,
+            false => self.line("Document Length", format!("{} bytes", figures.document_bytes))?,
         }
-        self.line("Concurrency Level", tally.users)?;
-        self.line("Time taken for tests", format!("{:.3} seconds", tally.elapsed_s))?;
-        self.line("Complete requests", tally.done)?;
-        self.line("Failed requests", tally.failed)?;
-        self.counts(arguments, tally)?;
-        if tally.elapsed_s > 0.0 {
-            self.rates(arguments, tally)?;
+        self.line("Concurrency Level", figures.users)?;
+        self.line("Time taken for tests", format!("{:.3} seconds", figures.elapsed_s))?;
+        self.line("Complete requests", figures.done)?;
+        self.line("Failed requests", figures.failed)?;
+        self.counts(arguments, figures)?;
+        if figures.elapsed_s > 0.0 {
+            self.rates(arguments, figures)?;
         }
-        if tally.done > 0 {
-            self.times(tally)?;
+        if figures.done > 0 {
+            self.times(figures)?;
         }
         Ok(())
     }
 
-    fn counts(&mut self, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
+    fn counts(&mut self, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
         let Self { row, cell, .. } = *self;
-        if tally.failed > 0 {
+        if figures.failed > 0 {
             writeln!(
                 self.out,
                 "<tr {row}><td colspan=4 {cell} >   (Connect: {}, Length: {}, Exceptions: {})\
                  </td></tr>",
-                tally.connect_failures, tally.length_failures, tally.exceptions
+                figures.connect_failures, figures.length_failures, figures.exceptions
             )?;
         }
-        if tally.non_2xx > 0 {
-            self.line("Non-2xx responses", tally.non_2xx)?;
+        if figures.non_2xx > 0 {
+            self.line("Non-2xx responses", figures.non_2xx)?;
         }
         if arguments.keeps_alive {
-            self.line("Keep-Alive requests", tally.kept)?;
+            self.line("Keep-Alive requests", figures.kept)?;
         }
-        self.line("Total transferred", format!("{} bytes", tally.received_bytes))?;
+        self.line("Total transferred", format!("{} bytes", figures.received_bytes))?;
         if arguments.body.is_some() {
-            self.line("Total body sent", tally.sent_bytes)?;
+            self.line("Total body sent", figures.sent_bytes)?;
         }
-        self.line("HTML transferred", format!("{} bytes", tally.body_bytes))
+        self.line("HTML transferred", format!("{} bytes", figures.body_bytes))
     }
 
-    fn rates(&mut self, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
+    fn rates(&mut self, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
         let Self { row, cell, .. } = *self;
-        let kilobytes = |bytes: u64| tally.rate(bytes as f64 / 1024.0);
-        self.line("Requests per second", format!("{:.2}", tally.rate(tally.done as f64)))?;
-        let received = kilobytes(tally.received_bytes);
+        let kilobytes = |bytes: u64| figures.rate(bytes as f64 / 1024.0);
+        self.line("Requests per second", format!("{:.2}", figures.rate(figures.done as f64)))?;
+        let received = kilobytes(figures.received_bytes);
         self.line("Transfer rate", format!("{received:.2} kb/s received"))?;
         if arguments.body.is_none() {
             return Ok(());
         }
-        let (sent, both) = (tally.sent_bytes, tally.received_bytes + tally.sent_bytes);
+        let (sent, both) = (figures.sent_bytes, figures.received_bytes + figures.sent_bytes);
         for (bytes, what) in [(sent, "sent"), (both, "total")] {
             let rate = kilobytes(bytes);
             writeln!(
@@ -89,7 +89,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn times(&mut self, tally: &Tally<'_>) -> fmt::Result {
+    fn times(&mut self, figures: &AbFigures<'_>) -> fmt::Result {
         let Self { row, cell, .. } = *self;
         writeln!(self.out, "<tr {row}><th {cell} colspan=4>Connection Times (ms)</th></tr>")?;
         writeln!(
@@ -97,8 +97,8 @@ impl Page<'_> {
             "<tr {row}><th {cell}>&nbsp;</th> <th {cell}>min</th>   <th {cell}>avg</th>   \
              <th {cell}>max</th></tr>"
         )?;
-        for times in tally.times.iter().filter(|times| times.label != "Waiting:") {
-            let Times { label, min_ms, mean_ms, max_ms, .. } = times;
+        for times in figures.times.iter().filter(|times| times.label != "Waiting:") {
+            let TimesLine { label, min_ms, mean_ms, max_ms, .. } = times;
             writeln!(
                 self.out,
                 "<tr {row}><th {cell}>{label}</th><td {cell}>{min_ms:5}</td>\

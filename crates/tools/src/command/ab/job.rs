@@ -1,13 +1,13 @@
 //! From ab's words to a job of the engine.
 
 use super::arguments::AbArguments;
-use super::stop::{self, Stop};
-use super::target::Target;
+use super::stop::{self, AbStop};
+use super::target::AbTarget;
 use super::{print, request, verdict};
 use load::pacer::Pacer;
-use load::pattern::Pattern;
-use load::plan::{Entry, Order, Plan};
-use load::run::{Inspect, Job, Options, Proxy};
+use load::pattern::LoadPattern;
+use load::plan::{Plan, PlanEntry, RequestOrder};
+use load::run::{ConnectProxy, Inspect, LoadJob, RunOptions};
 use load::url::{Scheme, Url};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use tls::Connector;
@@ -18,13 +18,13 @@ use tls::Connector;
 /// When the options of TLS do not fit together.
 pub(super) fn connector(
     arguments: &AbArguments,
-    target: &Target,
-) -> Result<Option<Connector>, Stop> {
+    target: &AbTarget,
+) -> Result<Option<Connector>, AbStop> {
     match target.scheme {
         Scheme::Http => Ok(None),
         Scheme::Https => {
             let connector = Connector::new(&arguments.tls);
-            Ok(Some(connector.map_err(|problem| Stop::failed(&format!("ab: {problem}")))?))
+            Ok(Some(connector.map_err(|problem| AbStop::failed(&format!("ab: {problem}")))?))
         }
     }
 }
@@ -35,31 +35,34 @@ pub(super) fn connector(
 /// When the address to come from is none of this machine.
 pub(super) fn of(
     arguments: &AbArguments,
-    target: &Target,
+    target: &AbTarget,
     connector: Option<Connector>,
-) -> Result<Job, Stop> {
+) -> Result<LoadJob, AbStop> {
     let from = arguments.from.as_deref().map(own_address).transpose()?;
     from.map_or(Ok(()), |from| check_family(from, &target.next_hop(arguments.proxy.as_ref())))?;
     if arguments.users == 0 {
-        return Err(Stop::of_system("apr_pollset_poll", "Invalid argument", 22));
+        return Err(AbStop::of_system("apr_pollset_poll", "Invalid argument", 22));
     }
-    let fault = |fault: load::text::SyntaxFault| Stop::failed(&format!("ab: {fault}"));
+    let fault = |fault: load::text::SyntaxFault| AbStop::failed(&format!("ab: {fault}"));
     let bytes = request::bytes(arguments, target);
-    let entry =
-        Entry::verbatim(target.asked(arguments.proxy.as_ref()), arguments.method(), bytes.into());
-    let plan = Plan::new(vec![entry], Order::InTurn).map_err(fault)?;
+    let entry = PlanEntry::verbatim(
+        target.asked(arguments.proxy.as_ref()),
+        arguments.method(),
+        bytes.into(),
+    );
+    let plan = Plan::new(vec![entry], RequestOrder::InTurn).map_err(fault)?;
     let each_ns = arguments.ramp_ms.saturating_mul(1_000_000);
-    let pacer = Pacer::new(Pattern::arriving(arguments.users, each_ns).map_err(fault)?);
-    let proxy = arguments.proxy.as_ref().map(|(host, port)| Proxy {
+    let pacer = Pacer::new(LoadPattern::arriving(arguments.users, each_ns).map_err(fault)?);
+    let proxy = arguments.proxy.as_ref().map(|(host, port)| ConnectProxy {
         host: host.clone(),
         port: *port,
         fields: request::credentials(arguments, true),
     });
-    let options = Options { connector, proxy, ..options(arguments, from) };
-    Ok(Job { plan, pacer, which: None, options })
+    let options = RunOptions { connector, proxy, ..options(arguments, from) };
+    Ok(LoadJob { plan, pacer, which: None, options })
 }
 
-fn options(arguments: &AbArguments, from: Option<IpAddr>) -> Options {
+fn options(arguments: &AbArguments, from: Option<IpAddr>) -> RunOptions {
     let cores = runtime::process::cores();
     let threads = match arguments.workers {
         Some(0) => cores,
@@ -67,7 +70,7 @@ fn options(arguments: &AbArguments, from: Option<IpAddr>) -> Options {
         // The server needs the other half.
         None => cores / 2,
     };
-    Options {
+    RunOptions {
         threads: threads.clamp(1, arguments.users.max(1) as usize),
         requests: Some(arguments.requests()),
         duration_ns: (arguments.limit_s > 0)
@@ -88,7 +91,7 @@ fn options(arguments: &AbArguments, from: Option<IpAddr>) -> Options {
         },
         is_fatal: Some(verdict::is_fatal(arguments.goes_on)),
         buffer_bytes: arguments.buffer_bytes,
-        ..Options::default()
+        ..RunOptions::default()
     }
 }
 
@@ -96,20 +99,20 @@ fn options(arguments: &AbArguments, from: Option<IpAddr>) -> Options {
 ///
 /// # Errors
 /// When it has none, or none of this machine.
-fn own_address(host: &str) -> Result<IpAddr, Stop> {
+fn own_address(host: &str) -> Result<IpAddr, AbStop> {
     let call = format!("apr_sockaddr_info_get() for {host}");
     let found = (host, 0).to_socket_addrs().map(|mut found| found.next());
     let address = found.map_err(|error| stop::unresolved(&call, &error))?;
     let none = || std::io::Error::other("No address associated with hostname");
     let address = address.ok_or_else(|| stop::unresolved(&call, &none()))?.ip();
     UdpSocket::bind((address, 0)).map_err(|error| {
-        Stop::of_system("bind", &stop::in_words(&error), error.raw_os_error().unwrap_or(1))
+        AbStop::of_system("bind", &stop::in_words(&error), error.raw_os_error().unwrap_or(1))
     })?;
     Ok(address)
 }
 
 /// From an address of IPv4 there is no way to one of IPv6, nor back.
-fn check_family(from: IpAddr, hop: &Url) -> Result<(), Stop> {
+fn check_family(from: IpAddr, hop: &Url) -> Result<(), AbStop> {
     // A name without any address is found out later.
     let addresses: Vec<SocketAddr> =
         (hop.host.as_str(), hop.port).to_socket_addrs().map_or(Vec::new(), Iterator::collect);

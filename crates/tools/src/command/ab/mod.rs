@@ -4,6 +4,7 @@
 
 mod arguments;
 mod details;
+mod figures;
 mod files;
 mod getopt;
 mod html;
@@ -12,7 +13,6 @@ mod print;
 mod report;
 mod request;
 mod stop;
-mod tally;
 mod target;
 mod usage;
 mod verdict;
@@ -21,40 +21,40 @@ use super::bench;
 use crate::observe::Observer;
 use crate::report::PerSecond;
 use arguments::AbArguments;
-use files::Files;
+use figures::AbFigures;
+use files::AbFiles;
 use load::Window;
-use load::run::{self, Outcome, Problem, Second, Witness};
+use load::run::{self, RunOutcome, RunProblem, RunSecond, Witness};
 use print::{complain, say};
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
-use stop::Stop;
-use tally::Tally;
-use target::Target;
-use usage::Style;
+use stop::AbStop;
+use target::AbTarget;
+use usage::AbStyle;
 
 /// Runs the command with the words that follow its name; `program` is how it was called. The
 /// result is the exit status.
 pub fn main(program: &str, args: impl IntoIterator<Item = OsString>) -> i32 {
     let words: Vec<String> =
         args.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut style = Style::default();
+    let mut style = AbStyle::default();
     match run(program, &words, &mut style) {
         Ok(status) => status,
         Err(stop) => {
             let help = || usage::usage(program, style);
             match &stop {
-                Stop::Wrong(text) => complain(&format!("{text}\n{}", help().trim_end())),
-                Stop::Failed(text, _) => complain(text),
-                Stop::Help => say(&format!("{}{}", help(), usage::OWN_OPTIONS)),
+                AbStop::Wrong(text) => complain(&format!("{text}\n{}", help().trim_end())),
+                AbStop::Failed(text, _) => complain(text),
+                AbStop::Help => say(&format!("{}{}", help(), usage::OWN_OPTIONS)),
             }
             stop.status()
         }
     }
 }
 
-fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> {
+fn run(program: &str, words: &[String], style: &mut AbStyle) -> Result<i32, AbStop> {
     if words.iter().any(|word| word == "--ab-style=trunk") {
-        *style = Style::Trunk;
+        *style = AbStyle::Trunk;
     }
     let (arguments, target) = AbArguments::read(program, words)?;
     if arguments.asks_version {
@@ -63,10 +63,10 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
     }
     let Some(target) = target else {
         complain(usage::usage(program, arguments.style).trim_end());
-        return Ok(Stop::wrong("").status());
+        return Ok(AbStop::wrong("").status());
     };
     let connector = job::connector(&arguments, &target)?;
-    let files = Files::open(&arguments)?;
+    let files = AbFiles::open(&arguments)?;
     say(&opening(&arguments, &target));
     let job = job::of(&arguments, &target, connector)?;
     let shows_details =
@@ -82,7 +82,7 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
 }
 
 /// What ab prints before it starts.
-fn opening(arguments: &AbArguments, target: &Target) -> String {
+fn opening(arguments: &AbArguments, target: &AbTarget) -> String {
     let mut out = arguments.banner();
     if !arguments.is_html {
         let through = arguments
@@ -102,13 +102,13 @@ fn opening(arguments: &AbArguments, target: &Target) -> String {
 /// The end of a run: its report, or why there is none.
 fn close(
     arguments: &AbArguments,
-    target: &Target,
-    outcome: &Outcome,
+    target: &AbTarget,
+    outcome: &RunOutcome,
     threads: usize,
-    files: Files,
+    files: AbFiles,
     heartbeat: &Heartbeat,
-) -> Result<i32, Stop> {
-    let tally = Tally::of(arguments, target, outcome, threads);
+) -> Result<i32, AbStop> {
+    let figures = AbFigures::of(arguments, target, outcome, threads);
     let stop = verdict::of(arguments, outcome);
     if arguments.goes_on && arguments.verbosity >= 1 {
         verdict::each_passed_over(outcome).for_each(|text| complain(&text));
@@ -118,18 +118,18 @@ fn close(
     }
     // Released ab prints no report after a fatal error, only how far it had come.
     // What has ended the run is no complete request.
-    let complete = tally.done.saturating_sub(tally.receive_failures + tally.exceptions);
+    let complete = figures.done.saturating_sub(figures.receive_failures + figures.exceptions);
     if stop.is_some() && complete > 0 {
         say(&format!("Total of {complete} requests completed\n"));
     }
     match stop {
-        Some(stop) if arguments.style == Style::Released => return Err(stop),
+        Some(stop) if arguments.style == AbStyle::Released => return Err(stop),
         Some(_) => {}
-        None => say_finished(arguments, &tally, outcome.was_interrupted),
+        None => say_finished(arguments, &figures, outcome.was_interrupted),
     }
     match arguments.is_html {
-        true => say(&html::of(arguments, &tally)),
-        false => say(&report::of(arguments, &tally)),
+        true => say(&html::of(arguments, &figures)),
+        false => say(&report::of(arguments, &figures)),
     }
     files.write(outcome)?;
     if let Some(seconds) = &heartbeat.seconds {
@@ -145,33 +145,33 @@ fn close(
 }
 
 /// The last sign of life. ab of 2.4 gives none when it is interrupted.
-fn say_finished(arguments: &AbArguments, tally: &Tally<'_>, was_interrupted: bool) {
+fn say_finished(arguments: &AbArguments, figures: &AbFigures<'_>, was_interrupted: bool) {
     let how = match (was_interrupted, arguments.style) {
         (false, _) => "",
-        (true, Style::Released) => return,
-        (true, Style::Trunk) => " (interrupted)",
+        (true, AbStyle::Released) => return,
+        (true, AbStyle::Trunk) => " (interrupted)",
     };
     match arguments.heartbeat() {
         0 if how.is_empty() => say("..done\n"),
         0 => say("..interrupted\n"),
-        _ => complain(&format!("Finished {} requests{how}", tally.done)),
+        _ => complain(&format!("Finished {} requests{how}", figures.done)),
     }
 }
 
 /// Why there was no run, as ab says it.
-fn stop_of(problem: &Problem, target: &Target) -> Stop {
+fn stop_of(problem: &RunProblem, target: &AbTarget) -> AbStop {
     match problem {
-        Problem::Unresolved(unresolved) => {
+        RunProblem::Unresolved(unresolved) => {
             let call = format!("apr_sockaddr_info_get() for {}", unresolved.host);
             stop::unresolved(&call, &unresolved.error)
         }
-        Problem::Descriptors { .. } => {
+        RunProblem::Descriptors { .. } => {
             complain(&format!("{}: {problem}", target.host));
-            Stop::of_system("socket", "Too many open files", 24)
+            AbStop::of_system("socket", "Too many open files", 24)
         }
-        Problem::System(call, error) => {
+        RunProblem::System(call, error) => {
             let number = error.raw_os_error().unwrap_or(1);
-            Stop::of_system(call, &stop::in_words(error), number)
+            AbStop::of_system(call, &stop::in_words(error), number)
         }
     }
 }
@@ -206,7 +206,7 @@ impl Witness for Heartbeat {
         }
     }
 
-    fn second(&mut self, second: &Second, _: &Window) {
+    fn second(&mut self, second: &RunSecond, _: &Window) {
         let Some(seconds) = &mut self.seconds else { return };
         let mut second = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {

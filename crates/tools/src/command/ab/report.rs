@@ -1,8 +1,8 @@
 //! ab's report as text: `output_results` of httpd's support/ab.c.
 
 use super::arguments::AbArguments;
-use super::tally::{Tally, Times, ms};
-use super::usage::Style;
+use super::figures::{AbFigures, TimesLine, ms};
+use super::usage::AbStyle;
 use std::fmt::{self, Write as _};
 use std::net::IpAddr;
 
@@ -10,41 +10,41 @@ use std::net::IpAddr;
 const PERCENTAGES: [u32; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 
 /// The report.
-pub(super) fn of(arguments: &AbArguments, tally: &Tally<'_>) -> String {
+pub(super) fn of(arguments: &AbArguments, figures: &AbFigures<'_>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_all(&mut out, arguments, tally);
+    let _ = write_all(&mut out, arguments, figures);
     out
 }
 
-fn write_all(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
-    write_server(out, arguments, tally)?;
-    write_load(out, arguments, tally)?;
-    write_counts(out, arguments, tally)?;
-    if tally.elapsed_s > 0.0 && tally.done > 0 {
-        write_rates(out, arguments, tally)?;
+fn write_all(out: &mut String, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
+    write_server(out, arguments, figures)?;
+    write_load(out, arguments, figures)?;
+    write_counts(out, arguments, figures)?;
+    if figures.elapsed_s > 0.0 && figures.done > 0 {
+        write_rates(out, arguments, figures)?;
     }
-    if tally.done > 0 {
-        write_times(out, arguments, tally)?;
+    if figures.done > 0 {
+        write_times(out, arguments, figures)?;
     }
-    if tally.done > 1 && !arguments.hides_percentiles {
-        write_percentiles(out, tally)?;
+    if figures.done > 1 && !arguments.hides_percentiles {
+        write_percentiles(out, figures)?;
     }
     Ok(())
 }
 
-fn write_server(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
-    writeln!(out, "\n\nServer Software:        {}", tally.software)?;
-    writeln!(out, "Server Hostname:        {}", tally.host)?;
-    writeln!(out, "Server Port:            {}", tally.port)?;
-    if let Some(agreed) = tally.agreed {
-        write_agreed(out, arguments, agreed, tally.host)?;
+fn write_server(out: &mut String, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
+    writeln!(out, "\n\nServer Software:        {}", figures.software)?;
+    writeln!(out, "Server Hostname:        {}", figures.host)?;
+    writeln!(out, "Server Port:            {}", figures.port)?;
+    if let Some(agreed) = figures.agreed {
+        write_agreed(out, arguments, agreed, figures.host)?;
     }
     writeln!(out)?;
-    writeln!(out, "Document Path:          {}", tally.path)?;
+    writeln!(out, "Document Path:          {}", figures.path)?;
     match arguments.any_length {
         true => writeln!(out, "Document Length:        Variable\n"),
-        false => writeln!(out, "Document Length:        {} bytes\n", tally.document_bytes),
+        false => writeln!(out, "Document Length:        {} bytes\n", figures.document_bytes),
     }
 }
 
@@ -67,17 +67,17 @@ fn write_agreed(
     }
 }
 
-fn write_load(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
-    let is_trunk = arguments.style == Style::Trunk;
+fn write_load(out: &mut String, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
+    let is_trunk = arguments.style == AbStyle::Trunk;
     if is_trunk {
-        writeln!(out, "Number of workers:      {}", tally.threads)?;
+        writeln!(out, "Number of workers:      {}", figures.threads)?;
     }
-    writeln!(out, "Concurrency Level:      {}", tally.users)?;
+    writeln!(out, "Concurrency Level:      {}", figures.users)?;
     if is_trunk {
-        writeln!(out, "Concurrency achieved:   {}", tally.users_achieved)?;
+        writeln!(out, "Concurrency achieved:   {}", figures.users_achieved)?;
         writeln!(out, "Rampup delay:           {} [ms]", arguments.ramp_ms)?;
     }
-    writeln!(out, "Time taken for tests:   {:.3} seconds", tally.elapsed_s)?;
+    writeln!(out, "Time taken for tests:   {:.3} seconds", figures.elapsed_s)?;
     if is_trunk {
         let window = if arguments.limit_s > 0 { " (window)" } else { "" };
         writeln!(out, "Number of requests:     {}{window}", arguments.requests())?;
@@ -85,69 +85,72 @@ fn write_load(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> f
     Ok(())
 }
 
-fn write_counts(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
-    writeln!(out, "Complete requests:      {}", tally.done)?;
-    writeln!(out, "Failed requests:        {}", tally.failed)?;
-    if tally.failed > 0 {
+fn write_counts(out: &mut String, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
+    writeln!(out, "Complete requests:      {}", figures.done)?;
+    writeln!(out, "Failed requests:        {}", figures.failed)?;
+    if figures.failed > 0 {
         writeln!(
             out,
             "   (Connect: {}, Receive: {}, Length: {}, Exceptions: {})",
-            tally.connect_failures, tally.receive_failures, tally.length_failures, tally.exceptions
+            figures.connect_failures,
+            figures.receive_failures,
+            figures.length_failures,
+            figures.exceptions
         )?;
     }
-    if tally.non_2xx > 0 {
-        writeln!(out, "Non-2xx responses:      {}", tally.non_2xx)?;
+    if figures.non_2xx > 0 {
+        writeln!(out, "Non-2xx responses:      {}", figures.non_2xx)?;
     }
     if arguments.keeps_alive {
-        writeln!(out, "Keep-Alive requests:    {}", tally.kept)?;
-        if arguments.style == Style::Trunk && tally.repeated > 0 {
-            writeln!(out, "Keep-Alive aborts:      {}", tally.repeated)?;
+        writeln!(out, "Keep-Alive requests:    {}", figures.kept)?;
+        if arguments.style == AbStyle::Trunk && figures.repeated > 0 {
+            writeln!(out, "Keep-Alive aborts:      {}", figures.repeated)?;
         }
     }
-    writeln!(out, "Total transferred:      {} bytes", tally.received_bytes)?;
+    writeln!(out, "Total transferred:      {} bytes", figures.received_bytes)?;
     if arguments.body.is_some() {
-        writeln!(out, "Total body sent:        {}", tally.sent_bytes)?;
+        writeln!(out, "Total body sent:        {}", figures.sent_bytes)?;
     }
-    writeln!(out, "HTML transferred:       {} bytes", tally.body_bytes)
+    writeln!(out, "HTML transferred:       {} bytes", figures.body_bytes)
 }
 
-fn write_rates(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
-    let (done, users) = (tally.done as f64, f64::from(tally.users));
-    let each_ms = tally.elapsed_s * 1000.0 / done;
-    let kilobytes = |bytes: u64| tally.rate(bytes as f64 / 1024.0);
-    writeln!(out, "Requests per second:    {:.2} [#/sec] (mean)", tally.rate(done))?;
+fn write_rates(out: &mut String, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
+    let (done, users) = (figures.done as f64, f64::from(figures.users));
+    let each_ms = figures.elapsed_s * 1000.0 / done;
+    let kilobytes = |bytes: u64| figures.rate(bytes as f64 / 1024.0);
+    writeln!(out, "Requests per second:    {:.2} [#/sec] (mean)", figures.rate(done))?;
     writeln!(out, "Time per request:       {:.3} [ms] (mean)", users * each_ms)?;
     let across = "(mean, across all concurrent requests)";
     writeln!(out, "Time per request:       {each_ms:.3} [ms] {across}")?;
-    let received = kilobytes(tally.received_bytes);
+    let received = kilobytes(figures.received_bytes);
     writeln!(out, "Transfer rate:          {received:.2} [Kbytes/sec] received")?;
     if arguments.body.is_some() {
-        writeln!(out, "{:24}{:.2} kb/s sent", "", kilobytes(tally.sent_bytes))?;
-        let both = tally.received_bytes + tally.sent_bytes;
+        writeln!(out, "{:24}{:.2} kb/s sent", "", kilobytes(figures.sent_bytes))?;
+        let both = figures.received_bytes + figures.sent_bytes;
         writeln!(out, "{:24}{:.2} kb/s total", "", kilobytes(both))?;
     }
     Ok(())
 }
 
-fn write_times(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
+fn write_times(out: &mut String, arguments: &AbArguments, figures: &AbFigures<'_>) -> fmt::Result {
     writeln!(out, "\nConnection Times (ms)")?;
     if arguments.hides_confidence {
         writeln!(out, "              min   avg   max")?;
-        return tally.times.iter().try_for_each(|times| {
-            let Times { label, min_ms, mean_ms, max_ms, .. } = times;
+        return figures.times.iter().try_for_each(|times| {
+            let TimesLine { label, min_ms, mean_ms, max_ms, .. } = times;
             writeln!(out, "{label:<12}{min_ms:5} {mean_ms:5}{max_ms:5}")
         });
     }
     writeln!(out, "              min  mean[+/-sd] median   max")?;
-    for times in &tally.times {
-        let Times { label, min_ms, mean_ms, deviation_ms, median_ms, max_ms, .. } = times;
+    for times in &figures.times {
+        let TimesLine { label, min_ms, mean_ms, deviation_ms, median_ms, max_ms, .. } = times;
         write!(out, "{label:<12}{min_ms:5} {mean_ms:4} {deviation_ms:5.1} ")?;
         writeln!(out, "{median_ms:6} {max_ms:7}")?;
     }
-    tally.times.iter().try_for_each(|times| write_warning(out, times))
+    figures.times.iter().try_for_each(|times| write_warning(out, times))
 }
 
-fn write_warning(out: &mut String, times: &Times) -> fmt::Result {
+fn write_warning(out: &mut String, times: &TimesLine) -> fmt::Result {
     let apart_ms = times.mean_ms.abs_diff(times.median_ms) as f64;
     let name = times.name;
     if apart_ms > 2.0 * times.deviation_ms {
@@ -167,23 +170,23 @@ fn write_warning(out: &mut String, times: &Times) -> fmt::Result {
     }
 }
 
-fn write_percentiles(out: &mut String, tally: &Tally<'_>) -> fmt::Result {
+fn write_percentiles(out: &mut String, figures: &AbFigures<'_>) -> fmt::Result {
     writeln!(out, "\nPercentage of the requests served within a certain time (ms)")?;
     for percent in PERCENTAGES {
-        let time_ms = ms(tally.total.percentile_ns(f64::from(percent)));
+        let time_ms = ms(figures.total.percentile_ns(f64::from(percent)));
         writeln!(out, "  {percent}%  {time_ms:5}")?;
     }
-    writeln!(out, " 100%  {:5} (longest request)", ms(tally.total.max_ns()))
+    writeln!(out, " 100%  {:5} (longest request)", ms(figures.total.max_ns()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use load::run::Outcome;
-    use load::{Failure, Window};
+    use load::run::RunOutcome;
+    use load::{FailureKind, Window};
 
     /// Five requests of 1, 2, 3, 4 and 10 ms after connections of 1 ms each, one of them failed.
-    fn outcome() -> Outcome {
+    fn outcome() -> RunOutcome {
         let mut total = Window::default();
         for ms in [10, 3, 1, 4, 2_u64] {
             total.latency.record((ms + 1) * 1_000_000);
@@ -192,11 +195,11 @@ mod tests {
             total.connect.record(1_000_000);
         }
         total.answers = 5;
-        total.failures[Failure::Length as usize] = 1;
+        total.failures[FailureKind::Length as usize] = 1;
         total.faulty_answers = 1;
         (total.kept, total.received_bytes, total.body_bytes) = (4, 1024, 100);
         total.statuses = vec![(200, 4), (404, 1)];
-        Outcome {
+        RunOutcome {
             total,
             elapsed_ns: 500_000_000,
             begun_unix_us: 0,
@@ -258,7 +261,7 @@ Percentage of the requests served within a certain time (ms)
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let (arguments, target) = AbArguments::read("ab", &words).unwrap();
         let (target, outcome) = (target.unwrap(), outcome());
-        of(&arguments, &Tally::of(&arguments, &target, &outcome, 1))
+        of(&arguments, &AbFigures::of(&arguments, &target, &outcome, 1))
     }
 
     #[test]
@@ -283,7 +286,7 @@ Percentage of the requests served within a certain time (ms)
 
     #[test]
     fn means_far_from_the_median_are_warned_of() {
-        let times = |mean_ms, deviation_ms| Times {
+        let times = |mean_ms, deviation_ms| TimesLine {
             label: "Total:",
             name: "the total time",
             min_ms: 0,

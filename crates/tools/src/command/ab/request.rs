@@ -1,10 +1,10 @@
 //! The bytes of ab's requests: `test` of httpd's support/ab.c.
 
 use super::arguments::AbArguments;
-use super::target::Target;
+use super::target::AbTarget;
 
 /// Head of the request.
-pub(super) fn head(arguments: &AbArguments, target: &Target) -> String {
+pub(super) fn head(arguments: &AbArguments, target: &AbTarget) -> String {
     let method = arguments.method();
     let is_tunnelled = target.is_tunnelled(arguments.proxy.as_ref());
     let asks_proxy = arguments.proxy.is_some() && !is_tunnelled;
@@ -48,7 +48,7 @@ pub(super) fn credentials(arguments: &AbArguments, for_proxy: bool) -> String {
 }
 
 /// Head and body.
-pub(super) fn bytes(arguments: &AbArguments, target: &Target) -> Vec<u8> {
+pub(super) fn bytes(arguments: &AbArguments, target: &AbTarget) -> Vec<u8> {
     let mut bytes = head(arguments, target).into_bytes();
     bytes.extend(arguments.body.iter().flatten());
     bytes

@@ -7,7 +7,7 @@ const INVALID: i32 = 22;
 
 /// An end before the report.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum AbStop {
     /// The command line is wrong: this, and the help.
     Wrong(String),
     /// `--help`.
@@ -16,7 +16,7 @@ pub(super) enum Stop {
     Failed(String, i32),
 }
 
-impl Stop {
+impl AbStop {
     pub(super) fn wrong(text: &str) -> Self {
         Self::Wrong(text.to_owned())
     }
@@ -60,7 +60,7 @@ pub(super) fn in_words(error: &io::Error) -> String {
 
 /// What apr says of a name without address: the words and the number, `APR_OS_START_EAIERR` and
 /// the error of getaddrinfo(3).
-pub(super) fn unresolved(call: &str, error: &io::Error) -> Stop {
+pub(super) fn unresolved(call: &str, error: &io::Error) -> AbStop {
     const FIRST: i32 = 670_000;
     const KNOWN: [(&str, i32); 5] = [
         ("Name or service not known", 2),
@@ -72,5 +72,5 @@ pub(super) fn unresolved(call: &str, error: &io::Error) -> Stop {
     let text = in_words(error);
     let words = text.rsplit(": ").next().unwrap_or(&text);
     let number = KNOWN.iter().find(|row| row.0 == words).map_or(2, |row| row.1);
-    Stop::of_system(call, words, FIRST + number)
+    AbStop::of_system(call, words, FIRST + number)
 }

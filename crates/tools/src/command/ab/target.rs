@@ -5,11 +5,11 @@ use load::url::{Scheme, Url};
 use std::net::Ipv6Addr;
 
 /// Host and port of a proxy.
-pub(super) type Proxy = (String, u16);
+pub(super) type ProxyAddress = (String, u16);
 
 /// Where requests go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct AbTarget {
     /// As it was written.
     pub(super) full: String,
     pub(super) scheme: Scheme,
@@ -20,7 +20,7 @@ pub(super) struct Target {
     pub(super) path: String,
 }
 
-impl Target {
+impl AbTarget {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = match text.strip_prefix("http://").filter(|rest| !rest.is_empty()) {
             Some(rest) => (Scheme::Http, rest),
@@ -53,17 +53,17 @@ impl Target {
     }
 
     /// Whether there is a proxy that leads on to this server, and does not see what is asked.
-    pub(super) fn is_tunnelled(&self, proxy: Option<&Proxy>) -> bool {
+    pub(super) fn is_tunnelled(&self, proxy: Option<&ProxyAddress>) -> bool {
         self.scheme == Scheme::Https && proxy.is_some()
     }
 
     /// The server that is asked: this one, or a proxy that asks it.
-    pub(super) fn asked(&self, proxy: Option<&Proxy>) -> Url {
+    pub(super) fn asked(&self, proxy: Option<&ProxyAddress>) -> Url {
         if self.is_tunnelled(proxy) { self.url() } else { self.next_hop(proxy) }
     }
 
     /// The server that connections go to: this one, or the proxy.
-    pub(super) fn next_hop(&self, proxy: Option<&Proxy>) -> Url {
+    pub(super) fn next_hop(&self, proxy: Option<&ProxyAddress>) -> Url {
         match proxy {
             Some((host, port)) => Url {
                 scheme: Scheme::Http,
@@ -104,24 +104,24 @@ mod tests {
 
     #[test]
     fn what_is_behind_the_host_stays_as_it_was_written() {
-        let target = Target::parse("http://localhost:8080/a b?x#y").unwrap();
+        let target = AbTarget::parse("http://localhost:8080/a b?x#y").unwrap();
         assert_eq!((target.host.as_str(), target.port), ("localhost", 8080));
         assert_eq!(
             (target.path.as_str(), target.authority().as_str()),
             ("/a b?x#y", "localhost:8080")
         );
-        let target = Target::parse("[::1]/").unwrap();
+        let target = AbTarget::parse("[::1]/").unwrap();
         assert_eq!((target.host.as_str(), target.port), ("::1", 80));
         assert_eq!(target.authority(), "[::1]");
-        assert_eq!(Target::parse("https://a/").unwrap().port, 443);
-        assert_eq!(Target::parse("1.2.3.4/").unwrap().host, "1.2.3.4");
+        assert_eq!(AbTarget::parse("https://a/").unwrap().port, 443);
+        assert_eq!(AbTarget::parse("1.2.3.4/").unwrap().host, "1.2.3.4");
     }
 
     #[test]
     fn without_host_or_slash_or_with_a_wrong_port_it_is_none() {
         for text in ["http://a", "a", "", "/", "http:///", "a:0/", "a:99999/", "a:/", "80/", "[x]/"]
         {
-            assert_eq!(Target::parse(text), None, "{text}");
+            assert_eq!(AbTarget::parse(text), None, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Which ab is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum AbStyle {
     /// The one of httpd 2.4.
     #[default]
     Released,
@@ -12,10 +12,10 @@ pub(super) enum Style {
 
 /// `-V`, and the beginning of every run. Ours is the revision that a build from a bare checkout
 /// has, as that of the original says nothing about what it can.
-pub(super) fn banner(style: Style, is_html: bool) -> String {
+pub(super) fn banner(style: AbStyle, is_html: bool) -> String {
     let zeus = match style {
-        Style::Released => "http://www.zeustech.net/",
-        Style::Trunk => "http://web.archive.org/web/20000304112933/http://www.zeustech.net/",
+        AbStyle::Released => "http://www.zeustech.net/",
+        AbStyle::Trunk => "http://web.archive.org/web/20000304112933/http://www.zeustech.net/",
     };
     match is_html {
         false => format!(
@@ -33,12 +33,12 @@ pub(super) fn banner(style: Style, is_html: bool) -> String {
 }
 
 /// `-h`, and what follows a command line that is wrong.
-pub(super) fn usage(program: &str, style: Style) -> String {
+pub(super) fn usage(program: &str, style: AbStyle) -> String {
     let mut out =
         format!("Usage: {program} [options] [http[s]://]hostname[:port]/path\nOptions are:\n");
     for line in OPTIONS.lines() {
         let is_of_trunk = line.ends_with(TRUNK_MARK);
-        if style == Style::Trunk || !is_of_trunk {
+        if style == AbStyle::Trunk || !is_of_trunk {
             out.push_str(line.trim_end_matches(TRUNK_MARK));
             out.push('\n');
         }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_help_of_the_development_branch_has_three_options_more() {
-        let (released, trunk) = (usage("ab", Style::Released), usage("ab", Style::Trunk));
+        let (released, trunk) = (usage("ab", AbStyle::Released), usage("ab", AbStyle::Trunk));
         assert!(released.contains("\n    -n requests     Number of requests to perform\n"));
         assert_eq!(trunk.lines().count(), released.lines().count() + 4);
         assert!(trunk.contains("\n    -W workers      Number of concurrent worker threads\n"));

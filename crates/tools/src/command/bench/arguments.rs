@@ -2,15 +2,15 @@
 
 use super::conditions::{FindMax, of_one_run};
 use super::fault::{CommandFault, usage};
-use super::files::{Files, Form};
-use super::output::{Output, unit};
+use super::files::{FileForm, ReportFiles};
+use super::output::{BenchOutput, unit};
 use super::requests::RequestOptions;
 use crate::report::units;
-use crate::report::{Levels, RunSettings};
-use crate::threshold::Condition;
+use crate::report::{LoadLevels, RunSettings};
+use crate::threshold::ThresholdCondition;
 use load::pacer::Pacer;
-use load::pattern::{LoadKind, Pattern};
-use load::run::{Job, Options, PageOptions};
+use load::pattern::{LoadKind, LoadPattern};
+use load::run::{LoadJob, PageOptions, RunOptions};
 
 /// Users, if nobody says how many.
 const USERS: u32 = 10;
@@ -33,8 +33,8 @@ pub(super) struct BenchArguments {
     pub(super) steps: Option<String>,
     pub(super) threads: Option<usize>,
     pub(super) timeout_ms: Option<u64>,
-    pub(super) options: Options,
-    pub(super) tls: tls::Options,
+    pub(super) options: RunOptions,
+    pub(super) tls: tls::TlsOptions,
     pub(super) json: bool,
     pub(super) is_quiet: bool,
     /// Processes to look at.
@@ -45,9 +45,9 @@ pub(super) struct BenchArguments {
     /// What load is searched for.
     pub(super) find: Option<(LoadKind, String)>,
     /// What is to be written, and to which file.
-    pub(super) files: Vec<(Form, String)>,
+    pub(super) files: Vec<(FileForm, String)>,
     /// What must not be, as it was written.
-    pub(super) fail_if: Vec<(String, Condition)>,
+    pub(super) fail_if: Vec<(String, ThresholdCondition)>,
     /// Two runs are to be compared.
     pub(super) is_diff: bool,
 }
@@ -57,7 +57,10 @@ impl BenchArguments {
     ///
     /// # Errors
     /// What does not fit together, and the exit code.
-    pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), CommandFault> {
+    pub(super) fn finish(
+        mut self,
+        words: &[String],
+    ) -> Result<(LoadJob, BenchOutput), CommandFault> {
         self.choose_pages()?;
         for (text, condition) in &self.fail_if {
             of_one_run("--fail-if", text, condition)?;
@@ -81,7 +84,7 @@ impl BenchArguments {
         self.check(&pattern)?;
         let schemes = plan.entries().iter().map(|entry| &entry.url.scheme);
         self.options.connector = self.connector(schemes)?;
-        let output = Output {
+        let output = BenchOutput {
             json: self.json,
             is_quiet: self.is_quiet,
             says_all: true,
@@ -89,15 +92,15 @@ impl BenchArguments {
             find_max,
             figures: self.figures(&pattern),
             levels: self.levels(&pattern),
-            files: Files::open(&self.files)?,
+            files: ReportFiles::open(&self.files)?,
             fail_if: std::mem::take(&mut self.fail_if),
         };
         let (pacer, which) = match recorded {
             Some((pacer, which)) => (pacer, Some(which)),
             None => (Pacer::new(pattern), None),
         };
-        let options = Options { gives_up: true, ..self.options };
-        let job = Job { plan, pacer, which, options };
+        let options = RunOptions { gives_up: true, ..self.options };
+        let job = LoadJob { plan, pacer, which, options };
         Ok((job, output))
     }
 
@@ -150,12 +153,12 @@ impl BenchArguments {
     }
 
     /// Whether requests come by the clock.
-    fn is_open(&self, pattern: &Pattern) -> bool {
+    fn is_open(&self, pattern: &LoadPattern) -> bool {
         self.what.replay.is_some() || pattern.kind() == LoadKind::Rate
     }
 
     /// What `-c` says: users, or connections at most where requests come by the clock.
-    fn count_users(&mut self, pattern: &Pattern) -> Result<(), CommandFault> {
+    fn count_users(&mut self, pattern: &LoadPattern) -> Result<(), CommandFault> {
         let has_users = self.changes();
         match self.users {
             Some(0) if self.is_open(pattern) => {
@@ -173,7 +176,7 @@ impl BenchArguments {
     }
 
     /// What does not go together.
-    fn check(&self, pattern: &Pattern) -> Result<(), CommandFault> {
+    fn check(&self, pattern: &LoadPattern) -> Result<(), CommandFault> {
         let options = &self.options;
         let (is_open, is_replay) = (self.is_open(pattern), self.what.replay.is_some());
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
@@ -199,19 +202,19 @@ impl BenchArguments {
 
     /// blitz gave up after a second, and its patterns were made for that.
     fn default_timeout_ms(&self) -> u64 {
-        if self.patterns.is_empty() { Options::default().timeout_ms } else { 1000 }
+        if self.patterns.is_empty() { RunOptions::default().timeout_ms } else { 1000 }
     }
 
-    fn pattern(&mut self) -> Result<Pattern, CommandFault> {
+    fn pattern(&mut self) -> Result<LoadPattern, CommandFault> {
         let options = &mut self.options;
         let is_bounded = options.requests.is_some() || options.duration_ns.is_some();
         let each_ns = options.duration_ns.unwrap_or(DURATION_NS);
         match (&self.steps, self.patterns.is_empty(), self.rate) {
             (Some(steps), true, None) => {
                 options.duration_ns = None;
-                Pattern::parse_steps(steps, each_ns).map_err(usage)
+                LoadPattern::parse_steps(steps, each_ns).map_err(usage)
             }
-            (None, false, None) => Pattern::parse(&self.patterns.join(",")).map_err(usage),
+            (None, false, None) => LoadPattern::parse(&self.patterns.join(",")).map_err(usage),
             (None, true, rate) => {
                 // A log says itself when it ends.
                 if !is_bounded && self.what.replay.is_none() {
@@ -220,7 +223,7 @@ impl BenchArguments {
                 let kind = if rate.is_some() { LoadKind::Rate } else { LoadKind::Users };
                 let level = rate.unwrap_or(f64::from(self.users.unwrap_or(USERS)));
                 let length_ns = rate.and(options.duration_ns);
-                Pattern::constant(kind, level, length_ns).map_err(usage)
+                LoadPattern::constant(kind, level, length_ns).map_err(usage)
             }
             _ => Err(usage("--rate, --pattern and --steps exclude each other")),
         }
@@ -232,16 +235,16 @@ impl BenchArguments {
     }
 
     /// What is counted for each load.
-    fn levels(&self, pattern: &Pattern) -> Option<Levels> {
+    fn levels(&self, pattern: &LoadPattern) -> Option<LoadLevels> {
         let options = &self.options;
         let last_ns = || Pacer::new(pattern.clone()).due(options.requests?.saturating_sub(1));
         let ends_ns = [options.duration_ns, last_ns().map(|due_ns| due_ns + 1)];
         let end_ns = ends_ns.into_iter().flatten().min();
-        self.changes().then(|| Levels::of(pattern.clone(), end_ns, options.pages.is_some()))
+        self.changes().then(|| LoadLevels::of(pattern.clone(), end_ns, options.pages.is_some()))
     }
 
     /// One thread for each two cores, as the server needs them too; more users than threads.
-    fn threads(&self, pattern: &Pattern) -> usize {
+    fn threads(&self, pattern: &LoadPattern) -> usize {
         let most = match self.is_open(pattern) {
             false => pattern.peak() as usize,
             true => self.options.connections_max as usize,
@@ -254,7 +257,7 @@ impl BenchArguments {
         format!("replay of {} at {speed} x its speed", self.what.replay.as_deref().unwrap_or(""))
     }
 
-    fn figures(&self, pattern: &Pattern) -> RunSettings {
+    fn figures(&self, pattern: &LoadPattern) -> RunSettings {
         let options = &self.options;
         let is_open = self.is_open(pattern);
         let constant = !self.changes();

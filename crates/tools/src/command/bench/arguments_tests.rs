@@ -4,11 +4,11 @@ use super::super::super::Exit;
 use super::super::super::option::{self, CommandLine};
 use super::super::options::GROUPS;
 use super::*;
-use load::plan::{Body, Cursor, Values};
+use load::plan::{Cursor, PlanValues, PlannedBody};
 use std::fs;
 use std::path::PathBuf;
 
-fn job(words: &[&str]) -> Result<(Job, Output), CommandFault> {
+fn job(words: &[&str]) -> Result<(LoadJob, BenchOutput), CommandFault> {
     let mut arguments = BenchArguments::default();
     match option::read(GROUPS, words.iter().map(Into::into), &mut arguments) {
         Ok(CommandLine::Words(words)) => arguments.finish(&words),
@@ -68,7 +68,7 @@ fn users_limit_the_connections_wherever_requests_come_by_the_clock() {
         assert_eq!(output.figures.constant_users, None, "{words:?}");
     }
     let (job, _) = job(&["-p", "50r:60", "http://a/"]).unwrap();
-    assert_eq!(job.options.connections_max, Options::default().connections_max);
+    assert_eq!(job.options.connections_max, RunOptions::default().connections_max);
 }
 
 #[test]
@@ -142,9 +142,9 @@ fn method_and_body_are_those_of_entries_that_name_none() {
     let sent = |words: &[&str]| -> Vec<(String, String)> {
         let words = [words, &["-f", file.name(), "http://a/0"]].concat();
         let (job, _) = job(&words).unwrap();
-        let row = |entry: &load::plan::Entry| {
+        let row = |entry: &load::plan::PlanEntry| {
             let mut out = Vec::new();
-            entry.write_body(&Values::new(0, 0), &mut out);
+            entry.write_body(&PlanValues::new(0, 0), &mut out);
             (entry.request().method.clone(), String::from_utf8(out).unwrap())
         };
         job.plan.entries().iter().map(row).collect()
@@ -170,7 +170,7 @@ fn a_body_with_variables_has_those_of_the_file() {
     let file = Scratch::new("variables", "ID=mine\nhttp://a/1\n");
     let (job, _) = job(&["-b", "id=$(ID)&n=$(n)", "-f", file.name()]).unwrap();
     let entry = &job.plan.entries()[0];
-    assert!(matches!(entry.request().body, Body::Text(_)));
+    assert!(matches!(entry.request().body, PlannedBody::Text(_)));
     let mut out = Vec::new();
     entry.write_body(&Cursor::new(0, 0).values, &mut out);
     assert_eq!(String::from_utf8_lossy(&out), "id=mine&n=1");

@@ -2,7 +2,7 @@
 
 use super::fault::{CommandFault, usage};
 use super::print::complain;
-use crate::threshold::{Condition, Metrics};
+use crate::threshold::{Metrics, ThresholdCondition};
 use load::pattern::LoadKind;
 
 /// What is searched for.
@@ -10,7 +10,7 @@ use load::pattern::LoadKind;
 pub(super) struct FindMax {
     pub(super) kind: LoadKind,
     pub(super) text: String,
-    pub(super) condition: Condition,
+    pub(super) condition: ThresholdCondition,
 }
 
 impl FindMax {
@@ -19,7 +19,7 @@ impl FindMax {
     /// # Errors
     /// What is wrong with the condition.
     pub(super) fn new(kind: LoadKind, text: &str) -> Result<Self, CommandFault> {
-        let condition = Condition::parse(text).map_err(usage)?;
+        let condition = ThresholdCondition::parse(text).map_err(usage)?;
         of_one_run("--find-max", text, &condition)?;
         Ok(Self { kind, text: text.to_owned(), condition })
     }
@@ -32,7 +32,7 @@ impl FindMax {
 pub(super) fn of_one_run(
     option: &str,
     text: &str,
-    condition: &Condition,
+    condition: &ThresholdCondition,
 ) -> Result<(), CommandFault> {
     condition.change().map_or(Ok(()), |change| {
         let why = format!("{change} compares two runs: see --diff");
@@ -42,10 +42,10 @@ pub(super) fn of_one_run(
 
 /// Whether any condition holds that must not; says which, and which cannot be checked.
 pub(super) fn holding(
-    fail_if: &[(String, Condition)],
+    fail_if: &[(String, ThresholdCondition)],
     metrics: &dyn Metrics,
     who_has: &str,
-    caveat: &dyn Fn(&Condition) -> Option<String>,
+    caveat: &dyn Fn(&ThresholdCondition) -> Option<String>,
 ) -> bool {
     for (text, condition) in fail_if {
         for unknown in condition.unknown(metrics) {

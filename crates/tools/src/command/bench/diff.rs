@@ -5,8 +5,8 @@ use super::arguments::BenchArguments;
 use super::conditions::holding;
 use super::fault::{CommandFault, usage};
 use super::print::say;
-use crate::report::{self, Comparison, Record};
-use crate::threshold::Condition;
+use crate::report::{self, RunComparison, RunRecord};
+use crate::threshold::ThresholdCondition;
 use std::fs::File;
 use std::io::Read as _;
 
@@ -27,9 +27,9 @@ pub(super) fn diff(arguments: &BenchArguments, words: &[String]) -> Result<Exit,
         return Err(usage("--diff compares two saved runs: --diff A.json B.json"));
     };
     let (one, other) = (read(a)?, read(b)?);
-    let comparison = Comparison::of((a, &one), (b, &other));
+    let comparison = RunComparison::of((a, &one), (b, &other));
     say(&comparison.text());
-    let caveat = |condition: &Condition| {
+    let caveat = |condition: &ThresholdCondition| {
         let caveat = comparison.caveat(&condition.metrics());
         caveat.filter(|_| condition.change().is_some())
     };
@@ -39,7 +39,7 @@ pub(super) fn diff(arguments: &BenchArguments, words: &[String]) -> Result<Exit,
     }
 }
 
-fn read(path: &str) -> Result<Record, CommandFault> {
+fn read(path: &str) -> Result<RunRecord, CommandFault> {
     let fault = |error: String| (Exit::File, format!("{path}: {error}"));
     let mut text = String::new();
     File::open(path)

@@ -3,42 +3,46 @@
 use super::super::Exit;
 use super::super::output_file::OutputFile;
 use super::fault::CommandFault;
-use crate::report::{self, Record};
+use crate::report::{self, RunRecord};
 use load::page::har::{self, Waterfall};
 use std::io::{self, Write as _};
 
 /// What a file is to be: the option that asks for it, and the report.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Form {
+pub(super) struct FileForm {
     option: &'static str,
-    content: Content,
+    content: FileContent,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Content {
-    Run(fn(&Record) -> String),
+enum FileContent {
+    Run(fn(&RunRecord) -> String),
     /// How the first whole page was loaded.
     Waterfall,
 }
 
 /// One page with plots.
-pub(super) const HTML: Form = Form { option: "--html", content: Content::Run(report::html) };
+pub(super) const HTML: FileForm =
+    FileForm { option: "--html", content: FileContent::Run(report::html) };
 /// A line for each second.
-pub(super) const CSV: Form = Form { option: "--csv", content: Content::Run(report::csv) };
+pub(super) const CSV: FileForm =
+    FileForm { option: "--csv", content: FileContent::Run(report::csv) };
 /// A line for each level.
-pub(super) const LEVELS: Form =
-    Form { option: "--levels", content: Content::Run(report::levels_csv) };
+pub(super) const LEVELS: FileForm =
+    FileForm { option: "--levels", content: FileContent::Run(report::levels_csv) };
 /// A table of percentiles.
-pub(super) const HDR: Form = Form { option: "--hdr", content: Content::Run(report::hdr) };
+pub(super) const HDR: FileForm =
+    FileForm { option: "--hdr", content: FileContent::Run(report::hdr) };
 /// The run itself.
-pub(super) const SAVED: Form = Form { option: "--save", content: Content::Run(report::json) };
+pub(super) const SAVED: FileForm =
+    FileForm { option: "--save", content: FileContent::Run(report::json) };
 /// The waterfall of a page.
-pub(super) const HAR: Form = Form { option: "--har", content: Content::Waterfall };
+pub(super) const HAR: FileForm = FileForm { option: "--har", content: FileContent::Waterfall };
 
-impl Form {
+impl FileForm {
     /// Whether it is about one page.
     pub(super) const fn is_of_page(&self) -> bool {
-        matches!(self.content, Content::Waterfall)
+        matches!(self.content, FileContent::Waterfall)
     }
 
     /// Whether it needs a load that changes.
@@ -53,14 +57,14 @@ const NO_DASH: &str =
 
 /// Files that can be written.
 #[derive(Debug, Default)]
-pub(super) struct Files(Vec<(Form, OutputFile)>);
+pub(super) struct ReportFiles(Vec<(FileForm, OutputFile)>);
 
-impl Files {
+impl ReportFiles {
     /// Opens all of them.
     ///
     /// # Errors
     /// The first that cannot be written; or two that are the same.
-    pub(super) fn open(asked: &[(Form, String)]) -> Result<Self, CommandFault> {
+    pub(super) fn open(asked: &[(FileForm, String)]) -> Result<Self, CommandFault> {
         let mut files = Self::default();
         for (form, path) in asked {
             if path == "-" {
@@ -80,10 +84,10 @@ impl Files {
     ///
     /// # Errors
     /// The first that could not be written; the others are.
-    pub(super) fn write(&mut self, record: &Record) -> Result<(), CommandFault> {
+    pub(super) fn write(&mut self, record: &RunRecord) -> Result<(), CommandFault> {
         self.write_each(|form| match form.content {
-            Content::Run(write) => Some(write(record)),
-            Content::Waterfall => None,
+            FileContent::Run(write) => Some(write(record)),
+            FileContent::Waterfall => None,
         })
     }
 
@@ -100,7 +104,10 @@ impl Files {
         self.0.iter().find(|row| row.0.is_of_page()).map(|row| row.1.path())
     }
 
-    fn write_each(&mut self, text: impl Fn(&Form) -> Option<String>) -> Result<(), CommandFault> {
+    fn write_each(
+        &mut self,
+        text: impl Fn(&FileForm) -> Option<String>,
+    ) -> Result<(), CommandFault> {
         let mut result = Ok(());
         for (form, output_file) in &mut self.0 {
             let Some(text) = text(form) else { continue };
@@ -113,6 +120,6 @@ impl Files {
     }
 }
 
-fn fault(form: Form, path: &str, error: &io::Error) -> CommandFault {
+fn fault(form: FileForm, path: &str, error: &io::Error) -> CommandFault {
     (Exit::File, format!("{} {path}: {error}", form.option))
 }

@@ -2,17 +2,19 @@
 
 use super::super::Exit;
 use super::conditions::FindMax;
-use super::measure::{Ran, exit_of, measure, servers, why_unreached};
-use super::output::{Output, conclude, unit};
+use super::measure::{MeasuredRun, exit_of, measure, servers, why_unreached};
+use super::output::{BenchOutput, conclude, unit};
 use super::print::{complain, fail, note};
 use crate::capacity::{Search, Try};
 use crate::live::Live;
 use crate::report::units::{count, figure, seconds};
-use crate::report::{self, Capacity, CapacityRun, Level, LevelServer, Record, RunSettings};
+use crate::report::{
+    self, CapacityRun, CapacitySearch, LevelServer, LoadLevel, RunRecord, RunSettings,
+};
 use crate::threshold::Metrics as _;
 use load::pacer::Pacer;
-use load::pattern::{LoadKind, Pattern};
-use load::run::{Job, Options};
+use load::pattern::{LoadKind, LoadPattern};
+use load::run::{LoadJob, RunOptions};
 
 /// Nanoseconds of what goes before a run and does not count, if nobody says.
 const WARM_UP_NS: u64 = 1_000_000_000;
@@ -40,14 +42,14 @@ const NOT_ONE_RUN: &str =
 /// A search that goes on.
 struct Finder {
     find_max: FindMax,
-    job: Job,
+    job: LoadJob,
     figures: RunSettings,
     pids: Vec<i32>,
-    capacity: Capacity,
+    capacity: CapacitySearch,
 }
 
 /// What came per second, well or not: pages, or answers in the end.
-fn answered(record: &Record) -> f64 {
+fn answered(record: &RunRecord) -> f64 {
     let summary = &record.summary;
     match &summary.pages {
         // Whoever finds all in the cache is served as well.
@@ -63,13 +65,21 @@ enum SearchEnd {
 }
 
 /// Searches, starting at `first` if somebody said where.
-pub(super) fn find(mut job: Job, output: Output, find_max: FindMax, first: Option<f64>) -> Exit {
+pub(super) fn find(
+    mut job: LoadJob,
+    output: BenchOutput,
+    find_max: FindMax,
+    first: Option<f64>,
+) -> Exit {
     if job.options.warm_up_ns == 0 {
         job.options.warm_up_ns = WARM_UP_NS;
     }
     let unit = unit(find_max.kind, &job.options);
-    let capacity =
-        Capacity { unit: unit.to_owned(), condition: find_max.text.clone(), ..Capacity::default() };
+    let capacity = CapacitySearch {
+        unit: unit.to_owned(),
+        condition: find_max.text.clone(),
+        ..CapacitySearch::default()
+    };
     let (figures, pids) = (output.figures.clone(), output.pids.clone());
     let mut finder = Finder { find_max, job, figures, pids, capacity };
     let first = match first.map_or_else(|| finder.first(), Ok) {
@@ -96,9 +106,12 @@ impl Finder {
         if self.find_max.kind == LoadKind::Users {
             return Ok(1.0);
         }
-        let options = Options { warm_up_ns: 0, ..self.job.options.clone() };
-        let ran =
-            self.run(LoadKind::Users, 1.0, Options { duration_ns: Some(WARM_UP_NS), ..options })?;
+        let options = RunOptions { warm_up_ns: 0, ..self.job.options.clone() };
+        let ran = self.run(
+            LoadKind::Users,
+            1.0,
+            RunOptions { duration_ns: Some(WARM_UP_NS), ..options },
+        )?;
         let exit = Exit::of(&ran.record.summary);
         if exit != Exit::Done {
             let first = ran.record.firsts.first();
@@ -112,7 +125,7 @@ impl Finder {
 
     /// Half of the rate of a run. Where errors do not count it is that of good answers: a search
     /// that no level can satisfy has little to go down then.
-    fn half_of(&self, record: &Record) -> f64 {
+    fn half_of(&self, record: &RunRecord) -> f64 {
         let rate = match self.too_many_errors(record) {
             Some(_) => record.get("rate").unwrap_or(1.0),
             None => answered(record),
@@ -141,7 +154,7 @@ impl Finder {
         &mut self,
         search: &mut Search,
         is_quiet: bool,
-        last: &mut Option<Record>,
+        last: &mut Option<RunRecord>,
     ) -> Result<(), SearchEnd> {
         while let Some(attempt) = search.next() {
             let mut options = self.job.options.clone();
@@ -168,14 +181,14 @@ impl Finder {
         Ok(())
     }
 
-    fn judge(&self, attempt: Try, record: &Record) -> CapacityRun {
+    fn judge(&self, attempt: Try, record: &RunRecord) -> CapacityRun {
         let value = |name: &str| record.get(name).unwrap_or(0.0);
         let condition = &self.find_max.condition;
         let left_behind =
             self.left_behind(attempt.level, record).or_else(|| self.too_many_errors(record));
         let holds = left_behind.is_none() && condition.holds(record);
         let summary = &record.summary;
-        let figures = Level {
+        let figures = LoadLevel {
             level: attempt.level,
             counted_s: summary.elapsed_s,
             requests: summary.requests,
@@ -196,7 +209,7 @@ impl Finder {
     }
 
     /// Says how far a run fell short of its level, if it did.
-    fn left_behind(&self, level: f64, record: &Record) -> Option<String> {
+    fn left_behind(&self, level: f64, record: &RunRecord) -> Option<String> {
         if self.find_max.kind == LoadKind::Rate {
             let answered = answered(record);
             let is_short = answered < level * ANSWERED_MIN;
@@ -211,7 +224,7 @@ impl Finder {
     }
 
     /// Says how many failed, if that were many and nobody has said how many may.
-    fn too_many_errors(&self, record: &Record) -> Option<String> {
+    fn too_many_errors(&self, record: &RunRecord) -> Option<String> {
         let percent = report::error_percent(&record.summary);
         let is_allowed = self.find_max.condition.metrics().contains(&"errors");
         (!is_allowed && percent > ERRORS_MAX_PERCENT).then(|| {
@@ -223,7 +236,7 @@ impl Finder {
     /// Waits until the server answers again: what a run has left behind is not the next one's
     /// fault.
     fn rest(&self) -> Result<(), SearchEnd> {
-        let options = Options {
+        let options = RunOptions {
             requests: Some(1),
             duration_ns: None,
             warm_up_ns: 0,
@@ -235,9 +248,14 @@ impl Finder {
         self.run(LoadKind::Users, 1.0, options).map(drop)
     }
 
-    fn run(&self, kind: LoadKind, level: f64, mut options: Options) -> Result<Ran, SearchEnd> {
+    fn run(
+        &self,
+        kind: LoadKind,
+        level: f64,
+        mut options: RunOptions,
+    ) -> Result<MeasuredRun, SearchEnd> {
         let length_ns = options.duration_ns.filter(|_| kind == LoadKind::Rate);
-        let pattern = Pattern::constant(kind, level, length_ns)
+        let pattern = LoadPattern::constant(kind, level, length_ns)
             .map_err(|fault| SearchEnd::Failed(Exit::Usage, fault.to_string()))?;
         let users_max =
             if kind == LoadKind::Users { level as u32 } else { options.connections_max };
@@ -260,7 +278,7 @@ impl Finder {
             ..self.figures.clone()
         };
         let plan = self.job.plan.clone();
-        let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
+        let job = LoadJob { plan, pacer: Pacer::new(pattern), which: None, options };
         let servers = servers(&job);
         let ran = measure(job, figures, self.pids.clone(), Live::Nobody, None)
             .map_err(|problem| SearchEnd::Failed(exit_of(&problem), problem.to_string()))?;
@@ -278,8 +296,8 @@ impl Finder {
     /// run there is nothing to say of a server, and files keep what they have.
     fn report(
         mut self,
-        mut output: Output,
-        last: Option<Record>,
+        mut output: BenchOutput,
+        last: Option<RunRecord>,
         ended: Result<(), SearchEnd>,
     ) -> Exit {
         let stopped = match ended {

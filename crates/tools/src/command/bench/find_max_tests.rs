@@ -4,18 +4,18 @@ use super::super::super::option::{self, CommandLine};
 use super::super::arguments::BenchArguments;
 use super::super::options::GROUPS;
 use super::*;
-use crate::report::{Summary, Times};
+use crate::report::{Summary, TimeDistribution};
 use std::fs;
 
 /// A search as this command line asks for it, before its first run.
-fn search(words: &[&str]) -> (Finder, Output) {
+fn search(words: &[&str]) -> (Finder, BenchOutput) {
     let mut arguments = BenchArguments::default();
     let asked = option::read(GROUPS, words.iter().map(Into::into), &mut arguments);
     let Ok(CommandLine::Words(urls)) = asked else { panic!("{words:?}") };
     let (job, mut output) = arguments.finish(&urls).unwrap();
     let (find_max, _) = output.find_max.take().unwrap();
     let (figures, pids) = (output.figures.clone(), output.pids.clone());
-    (Finder { find_max, job, figures, pids, capacity: Capacity::default() }, output)
+    (Finder { find_max, job, figures, pids, capacity: CapacitySearch::default() }, output)
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn an_interrupted_search_writes_its_last_run_or_nothing() {
     assert_eq!((exit, fs::read_to_string(&path).unwrap().as_str()), (Exit::Interrupted, "earlier"));
     let (finder, output) = search(&words);
     let summary = Summary { requests: 7, answers: 7, ..Summary::default() };
-    let last = Record { version: 1, summary, ..Record::default() };
+    let last = RunRecord { version: 1, summary, ..RunRecord::default() };
     let exit = finder.report(output, Some(last), Err(SearchEnd::Interrupted));
     let saved = report::parse(&fs::read_to_string(&path).unwrap()).unwrap();
     fs::remove_file(&path).unwrap();
@@ -45,11 +45,11 @@ fn answers_carry_a_rate_and_errors_are_for_the_condition() {
         answers: 100,
         errors: 100,
         elapsed_s: 1.0,
-        latency_us: Times { count: 100, p99: 900.0, ..Times::default() },
+        latency_us: TimeDistribution { count: 100, p99: 900.0, ..TimeDistribution::default() },
         ..Summary::default()
     };
-    let refusing = Record { summary, ..Record::default() };
-    let judged = |condition: &str, record: &Record| {
+    let refusing = RunRecord { summary, ..RunRecord::default() };
+    let judged = |condition: &str, record: &RunRecord| {
         let (finder, _) = search(&["-q", "--find-max", condition, "http://127.0.0.1:9/"]);
         finder.judge(Try { level: 100.0, confirms: false }, record)
     };

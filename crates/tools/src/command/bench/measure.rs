@@ -3,16 +3,16 @@
 use super::super::Exit;
 use crate::live::{Goal, Live};
 use crate::observe::Observer;
-use crate::report::{Levels, PerSecond, Record, RunSettings, Warning};
-use load::run::{self, Job, Outcome, Problem, Second, Witness};
-use load::{Failure, Window};
+use crate::report::{LoadLevels, PerSecond, RunRecord, RunSettings, RunWarning};
+use load::run::{self, LoadJob, RunOutcome, RunProblem, RunSecond, Witness};
+use load::{FailureKind, Window};
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 /// A run that was made.
-pub(super) struct Ran {
-    pub(super) record: Record,
-    pub(super) outcome: Outcome,
+pub(super) struct MeasuredRun {
+    pub(super) record: RunRecord,
+    pub(super) outcome: RunOutcome,
 }
 
 /// Makes a run.
@@ -20,31 +20,31 @@ pub(super) struct Ran {
 /// # Errors
 /// When there was none.
 pub(super) fn measure(
-    job: Job,
+    job: LoadJob,
     figures: RunSettings,
     pids: Vec<i32>,
     live: Live,
-    levels: Option<Levels>,
-) -> Result<Ran, Problem> {
+    levels: Option<LoadLevels>,
+) -> Result<MeasuredRun, RunProblem> {
     let names = job.plan.names();
     let (observer, goal) = (observer(&job, pids), Goal::of(&job));
-    let mut seconds = Seconds { all: Vec::new(), observer, goal, live, levels };
+    let mut seconds = RunSeconds { all: Vec::new(), observer, goal, live, levels };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
     let outcome = outcome?;
-    let mut record = Record::new(&outcome, figures, &names, seconds.all);
+    let mut record = RunRecord::new(&outcome, figures, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
-    let by_load = seconds.levels.map(Levels::end).unwrap_or_default();
+    let by_load = seconds.levels.map(LoadLevels::end).unwrap_or_default();
     (record.levels, record.ramp) = (by_load.levels, by_load.ramp);
-    record.warnings.extend(Warning::of_levels(&record.levels).as_ref().map(Warning::text));
-    Ok(Ran { record, outcome })
+    record.warnings.extend(RunWarning::of_levels(&record.levels).as_ref().map(RunWarning::text));
+    Ok(MeasuredRun { record, outcome })
 }
 
 /// Servers that are named where nobody listens at any of them.
 const SERVERS_NAMED_MAX: usize = 3;
 
 /// The servers of a plan: `a.test:80, b.test:8080`.
-pub(super) fn servers(job: &Job) -> String {
+pub(super) fn servers(job: &LoadJob) -> String {
     let mut names: Vec<String> = Vec::new();
     for entry in job.plan.entries() {
         let (host, port) = (&entry.url.host, entry.url.port);
@@ -61,9 +61,9 @@ pub(super) fn servers(job: &Job) -> String {
 }
 
 /// Why nobody was reached, in the words of the first failure.
-pub(super) fn why_unreached(outcome: &Outcome) -> String {
+pub(super) fn why_unreached(outcome: &RunOutcome) -> String {
     match outcome.total.firsts.first() {
-        Some(first) if first.failure == Failure::Refused => {
+        Some(first) if first.failure == FailureKind::Refused => {
             format!("{}: nobody listens there", first.failure.text())
         }
         Some(first) => format!("{}: {}", first.failure.text(), first.text),
@@ -72,16 +72,16 @@ pub(super) fn why_unreached(outcome: &Outcome) -> String {
 }
 
 /// How the command ends where no run could be made.
-pub(super) const fn exit_of(problem: &Problem) -> Exit {
+pub(super) const fn exit_of(problem: &RunProblem) -> Exit {
     match problem {
-        Problem::Unresolved(_) => Exit::Unresolved,
-        Problem::Descriptors { .. } => Exit::Descriptors,
-        Problem::System(..) => Exit::System,
+        RunProblem::Unresolved(_) => Exit::Unresolved,
+        RunProblem::Descriptors { .. } => Exit::Descriptors,
+        RunProblem::System(..) => Exit::System,
     }
 }
 
 /// The server that is to be looked at, if it is on this machine.
-pub(in crate::command) fn observer(job: &Job, pids: Vec<i32>) -> Option<Observer> {
+pub(in crate::command) fn observer(job: &LoadJob, pids: Vec<i32>) -> Option<Observer> {
     if !pids.is_empty() {
         return Some(Observer::of_processes(pids));
     }
@@ -93,16 +93,16 @@ pub(in crate::command) fn observer(job: &Job, pids: Vec<i32>) -> Option<Observer
 }
 
 /// Keeps the seconds of a run for the report.
-struct Seconds {
+struct RunSeconds {
     all: Vec<PerSecond>,
     observer: Option<Observer>,
     goal: Goal,
     live: Live,
     /// Where the load changes.
-    levels: Option<Levels>,
+    levels: Option<LoadLevels>,
 }
 
-impl Witness for Seconds {
+impl Witness for RunSeconds {
     fn begins(&mut self) {
         if let Some(observer) = &mut self.observer {
             observer.begin();
@@ -113,7 +113,7 @@ impl Witness for Seconds {
         self.live.end();
     }
 
-    fn second(&mut self, second: &Second, so_far: &Window) {
+    fn second(&mut self, second: &RunSecond, so_far: &Window) {
         let mut figures = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
             observer.look(&mut figures);

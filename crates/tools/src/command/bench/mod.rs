@@ -19,9 +19,9 @@ use super::Exit;
 use super::option::{self, CommandLine};
 use crate::live::Live;
 use arguments::BenchArguments;
-use load::run::Job;
-use measure::{Ran, exit_of, measure, servers, why_unreached};
-use output::{Output, conclude, write_waterfall};
+use load::run::LoadJob;
+use measure::{MeasuredRun, exit_of, measure, servers, why_unreached};
+use output::{BenchOutput, conclude, write_waterfall};
 use print::{complain, fail, say};
 use std::ffi::OsString;
 
@@ -69,14 +69,14 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     }
 }
 
-fn bench(job: Job, mut output: Output) -> Exit {
+fn bench(job: LoadJob, mut output: BenchOutput) -> Exit {
     if let Some((find_max, first)) = output.find_max.take() {
         return find_max::find(job, output, find_max, first);
     }
     let servers = servers(&job);
     let live = Live::new(output.is_quiet, &output.figures.pace);
     let ran = measure(job, output.figures.clone(), output.pids.clone(), live, output.levels.take());
-    let Ran { record, outcome } = match ran {
+    let MeasuredRun { record, outcome } = match ran {
         Ok(ran) => ran,
         Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
     };

@@ -1,18 +1,18 @@
 //! The options of `trivet bench`.
 
-use super::super::option::{CommandOption, Group};
+use super::super::option::{CommandOption, OptionGroup};
 use super::arguments::BenchArguments;
-use super::files::{CSV, Form, HAR, HDR, HTML, LEVELS, SAVED};
+use super::files::{CSV, FileForm, HAR, HDR, HTML, LEVELS, SAVED};
 use super::security;
 use crate::observe;
-use crate::threshold::Condition;
+use crate::threshold::ThresholdCondition;
 use load::pattern::LoadKind;
 use load::plan::{Expect, Think};
 use load::text::duration;
 
 /// Every option, in the order of the help.
-pub(super) const GROUPS: &[Group<BenchArguments>] = &[
-    Group {
+pub(super) const GROUPS: &[OptionGroup<BenchArguments>] = &[
+    OptionGroup {
         heading: "requests",
         rows: &[
             CommandOption {
@@ -163,7 +163,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
             },
         ],
     },
-    Group {
+    OptionGroup {
         heading: "load",
         rows: &[
             CommandOption {
@@ -248,7 +248,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
             },
         ],
     },
-    Group {
+    OptionGroup {
         heading: "connections",
         rows: &[
             CommandOption {
@@ -332,7 +332,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
         ],
     },
     security::GROUP,
-    Group {
+    OptionGroup {
         heading: "output",
         rows: &[
             CommandOption {
@@ -404,7 +404,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 help: "exit with 99 if EXPR is true of the run: 'p99>200ms || errors>0.1%';\n\
                        with --diff: exit with 1 if true of run B or of the change: 'p99>+10%'",
                 apply: |arguments, value| {
-                    let condition = Condition::parse(value).map_err(text)?;
+                    let condition = ThresholdCondition::parse(value).map_err(text)?;
                     arguments.fail_if.push((value.to_owned(), condition));
                     Ok(())
                 },
@@ -444,7 +444,7 @@ fn pattern(arguments: &mut BenchArguments, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn file(arguments: &mut BenchArguments, form: Form, path: &str) -> Result<(), String> {
+fn file(arguments: &mut BenchArguments, form: FileForm, path: &str) -> Result<(), String> {
     arguments.files.push((form, path.to_owned()));
     Ok(())
 }

@@ -3,15 +3,15 @@
 use super::super::Exit;
 use super::conditions::{FindMax, holding};
 use super::fault::CommandFault;
-use super::files::Files;
+use super::files::ReportFiles;
 use super::print::{complain, fail, say};
-use crate::report::{self, Levels, Record, RunSettings};
-use crate::threshold::Condition;
+use crate::report::{self, LoadLevels, RunRecord, RunSettings};
+use crate::threshold::ThresholdCondition;
 use load::pattern::LoadKind;
-use load::run::{Options, Outcome};
+use load::run::{RunOptions, RunOutcome};
 
 /// What is printed, and where.
-pub(super) struct Output {
+pub(super) struct BenchOutput {
     pub(super) json: bool,
     pub(super) is_quiet: bool,
     /// The report in words; a run that has reached nobody is told of in one line.
@@ -19,15 +19,15 @@ pub(super) struct Output {
     pub(super) pids: Vec<i32>,
     pub(super) figures: RunSettings,
     /// What is counted for each load, where that changes.
-    pub(super) levels: Option<Levels>,
+    pub(super) levels: Option<LoadLevels>,
     /// What load is searched for, and from where.
     pub(super) find_max: Option<(FindMax, Option<f64>)>,
-    pub(super) files: Files,
-    pub(super) fail_if: Vec<(String, Condition)>,
+    pub(super) files: ReportFiles,
+    pub(super) fail_if: Vec<(String, ThresholdCondition)>,
 }
 
 /// What a level counts.
-pub(super) const fn unit(kind: LoadKind, options: &Options) -> &'static str {
+pub(super) const fn unit(kind: LoadKind, options: &RunOptions) -> &'static str {
     match (kind, options.pages.is_some()) {
         (LoadKind::Users, _) => "users",
         (LoadKind::Rate, false) => "requests/s",
@@ -36,7 +36,7 @@ pub(super) const fn unit(kind: LoadKind, options: &Options) -> &'static str {
 }
 
 /// Says what a run came to, and writes it to files.
-pub(super) fn conclude(output: &mut Output, record: &Record) -> Exit {
+pub(super) fn conclude(output: &mut BenchOutput, record: &RunRecord) -> Exit {
     match output.json {
         true => say(&report::json(record)),
         false if output.says_all => say(&report::text(record)),
@@ -50,7 +50,7 @@ pub(super) fn conclude(output: &mut Output, record: &Record) -> Exit {
 }
 
 /// How a run ends the command; says which conditions hold that must not.
-fn verdict(fail_if: &[(String, Condition)], record: &Record) -> Exit {
+fn verdict(fail_if: &[(String, ThresholdCondition)], record: &RunRecord) -> Exit {
     let fails = holding(fail_if, record, "this run has", &|_| None);
     match (record.interrupted, fails) {
         (true, _) => Exit::Interrupted,
@@ -60,7 +60,10 @@ fn verdict(fail_if: &[(String, Condition)], record: &Record) -> Exit {
 }
 
 /// The waterfall of a page, if it is wanted and there is one.
-pub(super) fn write_waterfall(output: &mut Output, outcome: &Outcome) -> Result<(), CommandFault> {
+pub(super) fn write_waterfall(
+    output: &mut BenchOutput,
+    outcome: &RunOutcome,
+) -> Result<(), CommandFault> {
     if let Some(waterfall) = &outcome.waterfall {
         return output.files.write_waterfall(waterfall);
     }

@@ -5,7 +5,7 @@ use super::fault::{CommandFault, usage};
 use super::print::complain;
 use load::pacer::Pacer;
 use load::plan::replay::LogReader;
-use load::plan::{self, Content, Entry, Expect, Order, Plan, Variables};
+use load::plan::{self, BodyContent, Expect, Plan, PlanEntry, RequestOrder, Variables};
 use load::url::Url;
 use std::cell::OnceCell;
 use std::fs::File;
@@ -81,9 +81,9 @@ impl RequestOptions {
                     "-i: a value that is taken from an answer is for the request after it",
                 ));
             }
-            (true, false) => Order::AtRandom,
-            (false, true) => Order::AsWritten,
-            (false, false) => Order::Weighted,
+            (true, false) => RequestOrder::AtRandom,
+            (false, true) => RequestOrder::AsWritten,
+            (false, false) => RequestOrder::Weighted,
         };
         Ok((Plan::new(entries, order).map_err(usage)?, None))
     }
@@ -98,8 +98,10 @@ impl RequestOptions {
         let usual = plan::RequestDefaults::default();
         let body = match self.body.as_deref().map(|body| (body, body.strip_prefix('@'))) {
             None => None,
-            Some((_, Some(file))) => Some(Content::Bytes(self.read(file, BODY_BYTES_MAX)?.into())),
-            Some((text, None)) => Some(Content::Text(text.to_owned())),
+            Some((_, Some(file))) => {
+                Some(BodyContent::Bytes(self.read(file, BODY_BYTES_MAX)?.into()))
+            }
+            Some((text, None)) => Some(BodyContent::Text(text.to_owned())),
         };
         Ok(plan::RequestDefaults {
             keep_alive,
@@ -116,9 +118,9 @@ impl RequestOptions {
         url: &str,
         variables: &Variables,
         options: &plan::RequestDefaults,
-    ) -> Result<Entry, CommandFault> {
+    ) -> Result<PlanEntry, CommandFault> {
         let spec = plan::RequestSpec { url, ..plan::RequestSpec::default() };
-        let mut entry = Entry::new(&spec, variables, options).map_err(usage)?;
+        let mut entry = PlanEntry::new(&spec, variables, options).map_err(usage)?;
         entry.expect.clone_from(&self.expect);
         Ok(entry)
     }
@@ -128,7 +130,7 @@ impl RequestOptions {
         file: &str,
         variables: &mut Variables,
         options: &plan::RequestDefaults,
-    ) -> Result<Vec<Entry>, CommandFault> {
+    ) -> Result<Vec<PlanEntry>, CommandFault> {
         let text = String::from_utf8(self.read(file, FILE_BYTES_MAX)?)
             .map_err(|_| (Exit::File, format!("{file}: not UTF-8")))?;
         let mut load = |name: &str| self.read(name, BODY_BYTES_MAX).map_err(|(_, text)| text);

@@ -1,14 +1,14 @@
 //! The part of the command line that says how connections are secured, and HTTP/2.
 
 use super::super::Exit;
-use super::super::option::{CommandOption, Group};
+use super::super::option::{CommandOption, OptionGroup};
 use super::arguments::BenchArguments;
 use super::fault::CommandFault;
 use load::url::Scheme;
-use tls::{Connector, Problem, Version};
+use tls::{Connector, TlsProblem, TlsVersion};
 
 /// The options.
-pub(super) const GROUP: Group<BenchArguments> = Group {
+pub(super) const GROUP: OptionGroup<BenchArguments> = OptionGroup {
     heading: "TLS and HTTP/2",
     rows: &[
         CommandOption {
@@ -48,8 +48,8 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             help: "allow this version only: 1.2 or 1.3",
             apply: |arguments, value| {
                 let version = match value {
-                    "1.2" => Version::Tls12,
-                    "1.3" => Version::Tls13,
+                    "1.2" => TlsVersion::Tls12,
+                    "1.3" => TlsVersion::Tls13,
                     _ => return Err(format!("{value:?} is neither 1.2 nor 1.3")),
                 };
                 arguments.tls.versions = (version, version);
@@ -119,8 +119,8 @@ impl BenchArguments {
             options.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         }
         Connector::new(&options).map(Some).map_err(|problem| match problem {
-            Problem::File { .. } => (Exit::File, problem.to_string()),
-            Problem::Options(text) => (Exit::Usage, text),
+            TlsProblem::File { .. } => (Exit::File, problem.to_string()),
+            TlsProblem::Options(text) => (Exit::Usage, text),
         })
     }
 }

@@ -9,7 +9,7 @@ const URLS_MAX: usize = 1000;
 
 /// The memory of one user.
 #[derive(Debug, Default)]
-pub(super) struct Cache {
+pub(super) struct SiegeCache {
     copies: Vec<Copy>,
 }
 
@@ -21,7 +21,7 @@ struct Copy {
     fresh_until_s: i64,
 }
 
-impl Cache {
+impl SiegeCache {
     /// Remembers an answer with these fields.
     pub(super) fn store<'a>(
         &mut self,
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn an_answer_is_fresh_for_as_long_as_it_says() {
         let url = Url::parse("http://a/x").unwrap();
-        let mut cache = Cache::default();
+        let mut cache = SiegeCache::default();
         let fields = [
             (&b"ETag"[..], &b"\"v\""[..]),
             (b"Cache-Control", b"public, max-age=10"),

@@ -1,8 +1,8 @@
 //! A request as siege puts it: which fields, in which order, in which letters.
 
 use super::config::Config;
-use super::urls::Task;
-use load::plan::{Body, Values};
+use super::urls::SiegeRequest;
+use load::plan::{PlanValues, PlannedBody};
 
 /// What a request is told beside its task.
 #[derive(Debug, Default)]
@@ -17,10 +17,10 @@ pub(super) struct Extras {
 
 /// Appends the bytes. The order is that of http.c `http_get` and `http_post` in siege 4.0.7.
 pub(super) fn request(
-    task: &Task,
+    task: &SiegeRequest,
     extras: &Extras,
     config: &Config,
-    values: &Values,
+    values: &PlanValues,
     out: &mut Vec<u8>,
 ) {
     out.extend(task.method.as_bytes());
@@ -63,16 +63,16 @@ pub(super) fn request(
 }
 
 /// The end of the head, and the body of a method that has one.
-fn body(task: &Task, config: &Config, values: &Values, out: &mut Vec<u8>) {
+fn body(task: &SiegeRequest, config: &Config, values: &PlanValues, out: &mut Vec<u8>) {
     if matches!(task.method.as_str(), "GET" | "HEAD") {
         out.extend(b"\r\n");
         return;
     }
     let mut bytes = Vec::new();
     match &task.body {
-        Body::None => {}
-        Body::Text(text) => text.write(values, &mut bytes),
-        Body::Bytes(file) => bytes.extend(&file[..]),
+        PlannedBody::None => {}
+        PlannedBody::Text(text) => text.write(values, &mut bytes),
+        PlannedBody::Bytes(file) => bytes.extend(&file[..]),
     }
     field(out, "Content-Type", config.content_type.as_bytes());
     field(out, "Content-Length", bytes.len().to_string().as_bytes());
@@ -101,7 +101,7 @@ mod tests {
         config.settle();
         let task = urls::load(&config).unwrap().tasks.remove(0);
         let mut out = Vec::new();
-        request(&task, &Extras::default(), &config, &Values::new(0, 0), &mut out);
+        request(&task, &Extras::default(), &config, &PlanValues::new(0, 0), &mut out);
         String::from_utf8(out).unwrap()
     }
 

@@ -29,7 +29,7 @@ impl Login {
 
 /// How the report looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum SiegeStyle {
     /// As siege writes up to 4.1.5: seconds.
     #[default]
     Old,
@@ -37,7 +37,7 @@ pub(super) enum Style {
     New,
 }
 
-impl Style {
+impl SiegeStyle {
     /// The version that the banner names.
     pub(super) const fn version(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Style {
 /// All settings, from the resource file and the command line.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
-    pub(super) style: Style,
+    pub(super) style: SiegeStyle,
     pub(super) verbose: bool,
     pub(super) color: bool,
     pub(super) quiet: bool,
@@ -125,7 +125,7 @@ impl Default for Config {
     /// What siege's own template of a resource file says, but for the report: that is text.
     fn default() -> Self {
         Self {
-            style: Style::default(),
+            style: SiegeStyle::default(),
             verbose: true,
             color: true,
             quiet: false,

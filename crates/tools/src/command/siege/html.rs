@@ -9,7 +9,7 @@ const REFERENCES_MAX: usize = 2000;
 
 /// What a page refers to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct SiegePage {
     /// In the order of the page, each once.
     pub(super) parts: Vec<Url>,
     /// Where a meta refresh leads.
@@ -17,9 +17,9 @@ pub(super) struct Page {
 }
 
 /// Reads a page.
-pub(super) fn read(base: &Url, page: &[u8]) -> Page {
+pub(super) fn read(base: &Url, page: &[u8]) -> SiegePage {
     let text = String::from_utf8_lossy(page);
-    let (mut found, mut seen) = (Page::default(), HashSet::new());
+    let (mut found, mut seen) = (SiegePage::default(), HashSet::new());
     let mut rest = &text[..];
     while let Some(at) = rest.find('<') {
         rest = &rest[at + 1..];
@@ -46,7 +46,7 @@ pub(super) fn read(base: &Url, page: &[u8]) -> Page {
     found
 }
 
-impl Page {
+impl SiegePage {
     /// What a tag refers to; where a meta refresh leads is kept at once.
     fn take(&mut self, base: &Url, name: &str, attributes: &[(String, String)]) -> Option<Url> {
         let get =

@@ -2,7 +2,7 @@
 //! error, heads and pages as they are.
 
 use super::config::Config;
-use super::urls::Task;
+use super::urls::SiegeRequest;
 use runtime::clock;
 use runtime::sys::local_time;
 use std::fmt::Write as _;
@@ -74,7 +74,7 @@ pub(super) struct AnswerLine<'a> {
     pub(super) is_cached: bool,
     pub(super) took_s: f64,
     pub(super) bytes: u64,
-    pub(super) task: &'a Task,
+    pub(super) task: &'a SiegeRequest,
 }
 
 /// The line for an answer: browser.c `__display_result`.

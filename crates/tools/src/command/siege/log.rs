@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::lines::date;
-use super::report::Figures;
+use super::report::SiegeFigures;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 
@@ -11,11 +11,11 @@ const HEADER: &str = "      Date & Time,  Trans,  Elap Time,  Data Trans,  Resp 
                       Trans Rate,  Throughput,  Concurrent,    OKAY,   Failed\n";
 
 /// A log that can be written to.
-pub(super) struct Log {
+pub(super) struct SiegeLog {
     file: File,
 }
 
-impl Log {
+impl SiegeLog {
     /// Opens the log, and begins it if it is new.
     ///
     /// # Errors
@@ -40,12 +40,12 @@ impl Log {
     ///
     /// # Errors
     /// When the system does not let it be written.
-    pub(super) fn row(&mut self, figures: &Figures) -> io::Result<()> {
+    pub(super) fn row(&mut self, figures: &SiegeFigures) -> io::Result<()> {
         self.file.write_all(row(figures, &date()).as_bytes())
     }
 }
 
-fn row(figures: &Figures, date: &str) -> String {
+fn row(figures: &SiegeFigures, date: &str) -> String {
     // Whole megabytes, here and in the throughput: log.c `write_to_log`.
     let megabytes = figures.megabytes.floor();
     let throughput = if figures.elapsed_s > 0.0 { megabytes / figures.elapsed_s } else { 0.0 };
@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn a_row_has_the_columns_of_its_header() {
-        let figures = Figures { hits: 5, elapsed_s: 2.0, megabytes: 7.9, ..Figures::default() };
+        let figures =
+            SiegeFigures { hits: 5, elapsed_s: 2.0, megabytes: 7.9, ..SiegeFigures::default() };
         let row = row(&figures, "2026-01-02 03:04:05");
         assert_eq!(
             row,

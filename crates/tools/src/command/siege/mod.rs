@@ -19,23 +19,23 @@ mod user;
 
 use super::Exit;
 use crate::observe::Observer;
-use crate::report::{PerSecond, Record, RunSettings};
+use crate::report::{PerSecond, RunRecord, RunSettings};
 use config::Config;
 use lines::{NoticeLevel, Screen, complain, notice};
 use load::Window;
 use load::pacer::Pacer;
-use load::pattern::{LoadKind, Pattern};
-use load::plan::{Entry, Order, Plan};
-use load::run::{self, Job, Options, Outcome, Problem, Second, Witness};
+use load::pattern::{LoadKind, LoadPattern};
+use load::plan::{Plan, PlanEntry, RequestOrder};
+use load::run::{self, LoadJob, RunOptions, RunOutcome, RunProblem, RunSecond, Witness};
 use load::url::Url;
-use log::Log;
-use report::Figures;
-use state::{SiegeState, Tally};
+use log::SiegeLog;
+use report::SiegeFigures;
+use state::{SiegeCounts, SiegeState};
 use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use tls::Connector;
-use urls::{Task, UrlsFault};
+use urls::{SiegeRequest, UrlsFault};
 use user::SiegeScript;
 
 /// Users at most: what a count on the command line may ask for.
@@ -46,7 +46,7 @@ const USERS_MAX: i64 = 1_000_000;
 pub fn main(called_as: &str, args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<String> =
         args.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let words = options::Words::split(&args);
+    let words = options::CommandWords::split(&args);
     words.complaints.iter().for_each(|text| complain(&format!("{called_as}: {text}\n")));
     let mut config = Config::default();
     if let Err(path) = rc::load(words.value_of("rc").flatten(), &mut config) {
@@ -108,7 +108,7 @@ fn prepare(config: Config, has_complaints: bool) -> Exit {
         Ok(proxy) => proxy,
         Err(fault) => return fatal(Exit::Usage, &format!("proxy-host: {fault}")),
     };
-    let log = match config.logging.then(|| Log::open(&config)).transpose() {
+    let log = match config.logging.then(|| SiegeLog::open(&config)).transpose() {
         Ok(log) => log,
         Err(error) => {
             let (file, why) = (config.logfile.display(), plain(&error));
@@ -117,30 +117,30 @@ fn prepare(config: Config, has_complaints: bool) -> Exit {
         }
     };
     let screen = Screen::new();
-    let (tally, tasks) = (Tally::default(), urls.tasks);
-    let state = Arc::new(SiegeState { config, tasks, logins, proxy, screen, tally });
+    let (counts, tasks) = (SiegeCounts::default(), urls.tasks);
+    let state = Arc::new(SiegeState { config, tasks, logins, proxy, screen, counts });
     besiege(&state, urls.entries, log)
 }
 
-fn besiege(state: &Arc<SiegeState>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
+fn besiege(state: &Arc<SiegeState>, entries: Vec<PlanEntry>, log: Option<SiegeLog>) -> Exit {
     let config = &state.config;
     let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
     let options = match connector(config) {
-        Ok(connector) => Options { connector: Some(connector), ..options_of(state) },
+        Ok(connector) => RunOptions { connector: Some(connector), ..options_of(state) },
         Err(text) => return fatal(Exit::File, &text),
     };
     let users = f64::from(u32::try_from(config.users).unwrap_or(u32::MAX));
-    let plan = Plan::new(entries, Order::InTurn);
-    let pattern = Pattern::constant(LoadKind::Users, users, None);
+    let plan = Plan::new(entries, RequestOrder::InTurn);
+    let pattern = LoadPattern::constant(LoadKind::Users, users, None);
     let (plan, pattern) = match (plan, pattern) {
         (Ok(plan), Ok(pattern)) => (plan, pattern),
         (Err(fault), _) | (_, Err(fault)) => return fatal(Exit::Usage, &fault.to_string()),
     };
     let settings = settings_of(config, options.threads);
-    let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
+    let job = LoadJob { plan, pacer: Pacer::new(pattern), which: None, options };
     let wants_more = !config.quiet && !config.json;
     let observer = if wants_more { observer(state) } else { None };
-    let mut seconds = Seconds { all: Vec::new(), observer };
+    let mut seconds = SiegeSeconds { all: Vec::new(), observer };
     if !config.gets && !config.quiet {
         complain(&format!(
             "** {}** Preparing {} concurrent users for battle.\n\
@@ -155,15 +155,20 @@ fn besiege(state: &Arc<SiegeState>, entries: Vec<Entry>, log: Option<Log>) -> Ex
         Err(problem) => return fatal(exit_of(&problem), &problem.to_string()),
     };
     state.screen.flush();
-    let mut record = Record::new(&outcome, settings, &names, seconds.all);
+    let mut record = RunRecord::new(&outcome, settings, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
     finish(state, &outcome, &record, log)
 }
 
 /// Prints and logs what the run came to.
-fn finish(state: &SiegeState, outcome: &Outcome, record: &Record, log: Option<Log>) -> Exit {
+fn finish(
+    state: &SiegeState,
+    outcome: &RunOutcome,
+    record: &RunRecord,
+    log: Option<SiegeLog>,
+) -> Exit {
     let config = &state.config;
-    let figures = Figures::new(&state.tally, &outcome.total, outcome.elapsed_ns);
+    let figures = SiegeFigures::new(&state.counts, &outcome.total, outcome.elapsed_ns);
     let is_over = config.seconds > 0 && outcome.elapsed_ns >= nanoseconds(config);
     if (outcome.was_interrupted || is_over) && !config.quiet {
         complain("\nLifting the server siege...");
@@ -189,13 +194,17 @@ fn finish(state: &SiegeState, outcome: &Outcome, record: &Record, log: Option<Lo
     }
     match Exit::of(&record.summary) {
         Exit::Done if record.summary.answers == 0 && figures.failed > 0 => Exit::Other,
-        Exit::Done if figures.hits == 0 && state.tally.loops() > 0 => Exit::Redirects,
-        Exit::Unreachable if state.tally.unresolved() > 0 => Exit::Unresolved,
+        Exit::Done if figures.hits == 0 && state.counts.loops() > 0 => Exit::Redirects,
+        Exit::Unreachable if state.counts.unresolved() > 0 => Exit::Unresolved,
         exit => exit,
     }
 }
 
-fn write_log(state: &SiegeState, log: &mut Log, figures: &Figures) -> std::io::Result<()> {
+fn write_log(
+    state: &SiegeState,
+    log: &mut SiegeLog,
+    figures: &SiegeFigures,
+) -> std::io::Result<()> {
     let config = &state.config;
     if let Some(mark) = &config.mark {
         log.mark(mark)?;
@@ -226,26 +235,26 @@ fn connector(config: &Config) -> Result<Connector, String> {
     if key_is_elsewhere {
         return Err("ssl-key: the key has to be in the file of ssl-cert".to_owned());
     }
-    let options = tls::Options {
+    let options = tls::TlsOptions {
         verifies: false,
         identity: config.ssl_cert.as_ref().map(Into::into),
         ciphers: config.ssl_ciphers.clone(),
-        ..tls::Options::default()
+        ..tls::TlsOptions::default()
     };
     Connector::new(&options).map_err(|problem| problem.to_string())
 }
 
-fn options_of(state: &Arc<SiegeState>) -> Options {
+fn options_of(state: &Arc<SiegeState>) -> RunOptions {
     let config = &state.config;
     let users = usize::try_from(config.users).unwrap_or(1);
-    Options {
+    RunOptions {
         threads: (runtime::process::cores() / 2).clamp(1, users.max(1)),
         duration_ns: (config.seconds > 0).then(|| nanoseconds(config)),
         timeout_ms: config.timeout.unsigned_abs() * 1000,
         keeps_alive: config.keep_alive,
         faults_statuses: false,
         script: Some(Arc::new(SiegeScript(state.clone()))),
-        ..Options::default()
+        ..RunOptions::default()
     }
 }
 
@@ -282,17 +291,17 @@ fn is_field(line: &str) -> bool {
     line.contains(':') && !line.contains(['\r', '\n', '\0'])
 }
 
-const fn exit_of(problem: &Problem) -> Exit {
+const fn exit_of(problem: &RunProblem) -> Exit {
     match problem {
-        Problem::Unresolved(_) => Exit::Unresolved,
-        Problem::Descriptors { .. } => Exit::Descriptors,
-        Problem::System(..) => Exit::System,
+        RunProblem::Unresolved(_) => Exit::Unresolved,
+        RunProblem::Descriptors { .. } => Exit::Descriptors,
+        RunProblem::System(..) => Exit::System,
     }
 }
 
 /// The server that is to be looked at, if it is on this machine.
 fn observer(state: &SiegeState) -> Option<Observer> {
-    let own = state.tasks.iter().map(|task: &Task| &task.url);
+    let own = state.tasks.iter().map(|task: &SiegeRequest| &task.url);
     let urls: Vec<&Url> = state.proxy.as_ref().map_or_else(|| own.collect(), |url| vec![url]);
     let mut hosts: Vec<(&str, u16)> =
         urls.iter().map(|url| (url.host.as_str(), url.port)).collect();
@@ -303,19 +312,19 @@ fn observer(state: &SiegeState) -> Option<Observer> {
 }
 
 /// Keeps the seconds of a run for what is said at its end.
-struct Seconds {
+struct SiegeSeconds {
     all: Vec<PerSecond>,
     observer: Option<Observer>,
 }
 
-impl Witness for Seconds {
+impl Witness for SiegeSeconds {
     fn begins(&mut self) {
         if let Some(observer) = &mut self.observer {
             observer.begin();
         }
     }
 
-    fn second(&mut self, second: &Second, _: &Window) {
+    fn second(&mut self, second: &RunSecond, _: &Window) {
         let mut second = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
             observer.look(&mut second);

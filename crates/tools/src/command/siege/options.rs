@@ -1,7 +1,7 @@
 //! The command line of siege, read as getopt_long(3) reads it: bundles of letters, words that are
 //! cut short, options behind the URL.
 
-use super::config::{Config, Style, fraction, number, seconds};
+use super::config::{Config, SiegeStyle, fraction, number, seconds};
 use super::rc;
 
 /// What an option takes.
@@ -160,7 +160,7 @@ pub(super) const ROWS: &[SiegeOption] = &[
         value: "4.0|4.1.7",
         help: "imitate this version",
         apply: |config, value| {
-            let style = Style::parse(text(value));
+            let style = SiegeStyle::parse(text(value));
             config.style = style.ok_or_else(|| "--siege-style is 4.0 or 4.1.7".to_owned())?;
             Ok(())
         },
@@ -181,7 +181,7 @@ const fn text(value: Option<&str>) -> &str {
 
 /// What a command line says.
 #[derive(Default)]
-pub(super) struct Words<'a> {
+pub(super) struct CommandWords<'a> {
     options: Vec<(usize, Option<&'a str>)>,
     /// siege takes the last word for the URL.
     pub(super) url: Option<&'a str>,
@@ -189,7 +189,7 @@ pub(super) struct Words<'a> {
     pub(super) complaints: Vec<String>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> CommandWords<'a> {
     /// Splits a command line; what is wrong in it is left out and told, as getopt does.
     pub(super) fn split(args: &'a [String]) -> Self {
         let mut words = Self::default();
@@ -314,7 +314,7 @@ mod tests {
 
     fn read(line: &str) -> (Config, Option<String>, Vec<String>) {
         let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let words = Words::split(&args);
+        let words = CommandWords::split(&args);
         let mut config = Config::default();
         words.apply(&mut config).unwrap();
         (config, words.url.map(str::to_owned), words.complaints)

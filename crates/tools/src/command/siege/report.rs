@@ -1,8 +1,8 @@
 //! The report in the forms of siege, and what this program adds to it.
 
-use super::config::{Config, Style};
-use super::state::Tally;
-use crate::report::{Record, units};
+use super::config::{Config, SiegeStyle};
+use super::state::SiegeCounts;
+use crate::report::{RunRecord, units};
 use load::Window;
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ const MEGABYTE: f64 = 1024.0 * 1024.0;
 
 /// The figures of siege, by its definitions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Figures {
+pub(super) struct SiegeFigures {
     pub(super) hits: u64,
     pub(super) successes: u64,
     pub(super) okay: u64,
@@ -23,14 +23,14 @@ pub(super) struct Figures {
     pub(super) shortest_s: f64,
 }
 
-impl Figures {
-    pub(super) fn new(tally: &Tally, total: &Window, elapsed_ns: u64) -> Self {
-        let [total_s, longest_s, shortest_s] = tally.times_s();
+impl SiegeFigures {
+    pub(super) fn new(counts: &SiegeCounts, total: &Window, elapsed_ns: u64) -> Self {
+        let [total_s, longest_s, shortest_s] = counts.times_s();
         Self {
-            hits: tally.hits(),
-            successes: tally.successes(),
-            okay: tally.okay(),
-            failed: tally.failed(),
+            hits: counts.hits(),
+            successes: counts.successes(),
+            okay: counts.okay(),
+            failed: counts.failed(),
             elapsed_s: elapsed_ns as f64 / 1e9,
             megabytes: total.body_bytes as f64 / MEGABYTE,
             total_s,
@@ -67,9 +67,9 @@ fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 /// The report as siege prints it on standard error.
-pub(super) fn text(figures: &Figures, config: &Config) -> String {
-    let Figures { hits, successes, okay, failed, .. } = *figures;
-    let is_new = config.style == Style::New;
+pub(super) fn text(figures: &SiegeFigures, config: &Config) -> String {
+    let SiegeFigures { hits, successes, okay, failed, .. } = *figures;
+    let is_new = config.style == SiegeStyle::New;
     let (scale, unit) = if is_new { (1000.0, " ms") } else { (1.0, "") };
     let count = |value: u64| if is_new { format!("{value:9}") } else { format!("{value:12}") };
     let hits = match is_new {
@@ -113,7 +113,7 @@ pub(super) fn text(figures: &Figures, config: &Config) -> String {
 }
 
 /// The report as JSON. Times are seconds in all versions.
-pub(super) fn json(figures: &Figures, config: &Config) -> String {
+pub(super) fn json(figures: &SiegeFigures, config: &Config) -> String {
     let count = |value: u64| format!("{value:12}");
     let figure = |value: f64| format!("{value:12.2}");
     let mut rows = vec![
@@ -140,7 +140,7 @@ pub(super) fn json(figures: &Figures, config: &Config) -> String {
 
 /// What siege does not say: how times are spread, why requests failed, what was used, what to
 /// doubt.
-pub(super) fn more(record: &Record) -> String {
+pub(super) fn more(record: &RunRecord) -> String {
     let summary = &record.summary;
     let mut out = String::new();
     let times = &summary.latency_us;
@@ -180,8 +180,8 @@ pub(super) fn more(record: &Record) -> String {
 mod tests {
     use super::*;
 
-    fn figures() -> Figures {
-        Figures {
+    fn figures() -> SiegeFigures {
+        SiegeFigures {
             hits: 40,
             successes: 39,
             okay: 38,
@@ -207,7 +207,8 @@ mod tests {
             old.contains("Concurrency:\t\t        2.00\nSuccessful transactions:          39\n")
         );
         assert!(old.ends_with("Shortest transaction:\t        0.01\n \n"));
-        let new = text(&figures(), &Config { style: Style::New, debug: true, ..Config::default() });
+        let new =
+            text(&figures(), &Config { style: SiegeStyle::New, debug: true, ..Config::default() });
         assert!(new.starts_with("Transactions:\t\t       40    hits\n"));
         assert!(new.contains("Response time:\t\t      100.00 ms\n"));
         assert!(new.contains("HTTP OK received:\t       38\nFailed transactions:\t       10\n"));
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn nothing_at_all_is_no_division_by_zero() {
-        let text = text(&Figures::default(), &Config::default());
+        let text = text(&SiegeFigures::default(), &Config::default());
         assert!(text.contains("Availability:\t\t        0.00 %") && !text.contains("NaN"));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::config::Config;
 use super::lines::{NoticeLevel, Screen, complain, notice};
-use super::urls::Task;
-use load::Failure;
+use super::urls::SiegeRequest;
+use load::FailureKind;
 use load::run::NoAnswer;
 use load::url::{Scheme, Url};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,16 +16,16 @@ pub(super) const UNSUPPORTED: &str =
 #[derive(Debug)]
 pub(super) struct SiegeState {
     pub(super) config: Config,
-    pub(super) tasks: Vec<Task>,
-    pub(super) logins: Vec<Task>,
+    pub(super) tasks: Vec<SiegeRequest>,
+    pub(super) logins: Vec<SiegeRequest>,
     pub(super) proxy: Option<Url>,
     pub(super) screen: Screen,
-    pub(super) tally: Tally,
+    pub(super) counts: SiegeCounts,
 }
 
 /// What siege counts by rules of its own.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct SiegeCounts {
     /// Transactions.
     hits: AtomicU64,
     /// Answers below 400, challenges among them.
@@ -44,7 +44,7 @@ pub(super) struct Tally {
     shortest_ns: AtomicU64,
 }
 
-impl Tally {
+impl SiegeCounts {
     pub(super) fn answered(&self, status: u16, took_ns: u64) {
         self.total_ns.fetch_add(took_ns, Ordering::Relaxed);
         self.longest_ns.fetch_max(took_ns, Ordering::Relaxed);
@@ -104,20 +104,20 @@ impl Tally {
 
 impl SiegeState {
     /// The login URL of a user: they are handed round.
-    pub(super) fn login(&self, user: u32) -> Option<Task> {
+    pub(super) fn login(&self, user: u32) -> Option<SiegeRequest> {
         self.logins.get(user as usize % self.logins.len().max(1)).cloned()
     }
 
     pub(super) fn has_failed_enough(&self) -> bool {
         let most = self.config.failures;
-        most > 0 && self.tally.failed() >= most.unsigned_abs()
+        most > 0 && self.counts.failed() >= most.unsigned_abs()
     }
 
     /// Why a task cannot be done, if so.
-    pub(super) fn obstacle(&self, task: &Task) -> Option<String> {
+    pub(super) fn obstacle(&self, task: &SiegeRequest) -> Option<String> {
         match task {
-            Task { is_unsupported: true, .. } => Some(UNSUPPORTED.to_owned()),
-            Task { url: Url { scheme: Scheme::Https, .. }, .. } if self.proxy.is_some() => {
+            SiegeRequest { is_unsupported: true, .. } => Some(UNSUPPORTED.to_owned()),
+            SiegeRequest { url: Url { scheme: Scheme::Https, .. }, .. } if self.proxy.is_some() => {
                 Some(format!("{}: https is not spoken through a proxy", task.url))
             }
             _ => None,
@@ -134,7 +134,7 @@ impl SiegeState {
         }
     }
 
-    pub(super) fn show_request(&self, server: &Url, task: &Task, request: &[u8]) {
+    pub(super) fn show_request(&self, server: &Url, task: &SiegeRequest, request: &[u8]) {
         if self.config.debug {
             let address = format!("{}:{}", server.host, server.port);
             notice(NoticeLevel::Debug, &format!("attempting connection to {address}"));
@@ -162,11 +162,11 @@ impl SiegeState {
         let text = runtime::os_error::without_number(&error.text);
         let text = text.strip_prefix(RESOLVER).unwrap_or(text);
         if error.is_unresolved {
-            self.tally.unresolved.fetch_add(1, Ordering::Relaxed);
+            self.counts.unresolved.fetch_add(1, Ordering::Relaxed);
             let words = "Address resolution failed at sock.c:158 with the following error:";
             notice(NoticeLevel::Error, words);
             notice(NoticeLevel::Error, text);
-        } else if error.failure == Failure::Timeout {
+        } else if error.failure == FailureKind::Timeout {
             let seconds = self.config.timeout;
             notice(
                 NoticeLevel::Error,

@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::rc::with_values;
-use load::plan::{self, Body, Entry, Text, Variable, Variables};
+use load::plan::{self, PlanEntry, PlannedBody, Template, Variable, Variables};
 use load::url::Url;
 use std::sync::Arc;
 
@@ -27,25 +27,25 @@ const BYTE_FOR_BYTE: &str = "ai aif aifc aiff au avi bcpio bin ccad cdf class cp
 
 /// A request before its cookies and credentials.
 #[derive(Clone, Debug)]
-pub(super) struct Task {
+pub(super) struct SiegeRequest {
     pub(super) url: Url,
-    pub(super) target: Text,
+    pub(super) target: Template,
     pub(super) method: String,
-    pub(super) body: Body,
+    pub(super) body: PlannedBody,
     /// The entry of the plan; also the number that rows of CSV have.
     pub(super) entry: usize,
     /// It stands for no URL that this program knows how to ask.
     pub(super) is_unsupported: bool,
 }
 
-impl Task {
+impl SiegeRequest {
     /// A GET of this URL, counted under `entry`.
     pub(super) fn get(url: Url, entry: usize) -> Self {
         Self {
-            target: Text::fixed(&url.target),
+            target: Template::fixed(&url.target),
             url,
             method: "GET".to_owned(),
-            body: Body::None,
+            body: PlannedBody::None,
             entry,
             is_unsupported: false,
         }
@@ -72,8 +72,8 @@ pub(super) enum UrlsFault {
 /// The URLs and the entries of a plan for them.
 #[derive(Debug)]
 pub(super) struct Urls {
-    pub(super) tasks: Vec<Task>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) tasks: Vec<SiegeRequest>,
+    pub(super) entries: Vec<PlanEntry>,
 }
 
 /// Those of the command line or of the file.
@@ -87,7 +87,7 @@ pub(super) fn load(config: &Config) -> Result<Urls, UrlsFault> {
         urls.add(url, config, &variables)
             .map_err(|error| UrlsFault::Line(format!("{url}: {error}")))?;
         if let Some(method) = config.get_method.as_ref().filter(|_| config.gets) {
-            let without_body = urls.tasks.iter_mut().filter(|task| task.body == Body::None);
+            let without_body = urls.tasks.iter_mut().filter(|task| task.body == PlannedBody::None);
             without_body.for_each(|task| task.method.clone_from(method));
         }
         return Ok(urls);
@@ -126,10 +126,10 @@ pub(super) fn load(config: &Config) -> Result<Urls, UrlsFault> {
 ///
 /// # Errors
 /// When it cannot be understood.
-pub(super) fn login(text: &str, config: &Config) -> Result<Task, String> {
+pub(super) fn login(text: &str, config: &Config) -> Result<SiegeRequest, String> {
     let mut urls = Urls { tasks: Vec::new(), entries: Vec::new() };
     urls.add(text, config, &Variables::default())?;
-    urls.tasks.pop().map(|task| Task { entry: 0, ..task }).ok_or_else(String::new)
+    urls.tasks.pop().map(|task| SiegeRequest { entry: 0, ..task }).ok_or_else(String::new)
 }
 
 impl Urls {
@@ -156,9 +156,9 @@ impl Urls {
             bytes,
             ..plan::RequestSpec::default()
         };
-        let made = Entry::new(&spec, variables, &plan::RequestDefaults::default());
+        let made = PlanEntry::new(&spec, variables, &plan::RequestDefaults::default());
         let made = made.map_err(|fault| fault.to_string())?;
-        self.tasks.push(Task {
+        self.tasks.push(SiegeRequest {
             url: made.url.clone(),
             target: made.request().target.clone(),
             method: made.request().method.clone(),
@@ -227,7 +227,7 @@ fn read(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn one(line: &str) -> Task {
+    fn one(line: &str) -> SiegeRequest {
         let config = Config { url: Some(line.to_owned()), ..Config::default() };
         load(&config).unwrap().tasks.remove(0)
     }
@@ -236,7 +236,7 @@ mod tests {
     fn a_method_and_a_body_follow_a_url() {
         let post = one("http://a/p POST a=b&c=d");
         assert_eq!((post.method.as_str(), post.url.target.as_str()), ("POST", "/p"));
-        assert_eq!(post.body, Body::Text(Text::fixed("a=b&c=d")));
+        assert_eq!(post.body, PlannedBody::Text(Template::fixed("a=b&c=d")));
         assert_eq!(one("http://a/p DELETE").method, "DELETE");
         assert_eq!(one("a.example").url.to_string(), "http://a.example/");
     }
@@ -257,7 +257,7 @@ mod tests {
         std::fs::remove_file(&folder).unwrap();
         assert_eq!(urls.tasks[0].url.to_string(), "http://a.example/?q=x%20y");
         let mut out = Vec::new();
-        urls.tasks[1].target.write(&plan::Values::new(0, 0), &mut out);
+        urls.tasks[1].target.write(&plan::PlanValues::new(0, 0), &mut out);
         assert_eq!(out, b"/i?7");
     }
 

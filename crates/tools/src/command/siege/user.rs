@@ -1,19 +1,19 @@
 //! One user of siege: goes through the URLs, follows redirects, answers challenges, loads what
-//! pages refer to. Nothing here touches a connection; what counts as what is in `tally`.
+//! pages refer to. Nothing here touches a connection; what counts as what is in `counts`.
 
 use super::auth::{Challenge, Credentials, login_for};
-use super::cache::Cache;
+use super::cache::SiegeCache;
 use super::compose::{self, Extras};
 use super::config::{Login, WITHOUT_END};
 use super::html;
 use super::inflate::inflate;
 use super::lines::{AnswerLine, NoticeLevel, line, notice};
 use super::state::SiegeState;
-use super::urls::Task;
+use super::urls::SiegeRequest;
 use http1::AnswerHead;
 use load::plan::cookies::Jar;
-use load::plan::{Body, Random, Text, Values};
-use load::run::{Ask, NoAnswer, REDIRECTS_MAX, Script, ScriptAnswer, ScriptedUser, UserAction};
+use load::plan::{PlanValues, PlannedBody, Random, Template};
+use load::run::{Ask, NoAnswer, REDIRECTS_MAX, ScriptAnswer, ScriptedUser, UserAction, UserScript};
 use load::url::Url;
 use runtime::clock;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ enum Stage {
 
 /// One URL with its redirects and challenges: it succeeds or fails as a whole.
 #[derive(Debug, Default)]
-struct Chain {
+struct RedirectChain {
     hits: u64,
     redirects: u32,
     challenges: i64,
@@ -47,7 +47,7 @@ struct Chain {
 #[derive(Debug)]
 pub(super) struct SiegeScript(pub(super) Arc<SiegeState>);
 
-impl Script for SiegeScript {
+impl UserScript for SiegeScript {
     fn user(&self, user: u32) -> Box<dyn ScriptedUser> {
         Box::new(SiegeUser::new(self.0.clone(), user))
     }
@@ -57,19 +57,19 @@ impl Script for SiegeScript {
 pub(super) struct SiegeUser {
     state: Arc<SiegeState>,
     id: u32,
-    values: Values,
+    values: PlanValues,
     random: Random,
     stage: Stage,
     rounds: i64,
     /// The URL that comes next.
     place: usize,
     /// What is asked next, or was asked and has no answer yet.
-    task: Option<Task>,
-    chain: Chain,
+    task: Option<SiegeRequest>,
+    chain: RedirectChain,
     /// Of the page, the last one first.
-    parts: Vec<Task>,
+    parts: Vec<SiegeRequest>,
     jar: Jar,
-    cache: Cache,
+    cache: SiegeCache,
     credentials: Vec<(Url, Credentials)>,
     proxy_credentials: Option<Credentials>,
 }
@@ -137,16 +137,16 @@ impl SiegeUser {
         let seed = clock::monotonic_ns() ^ (u64::from(id) << 32);
         Self {
             id,
-            values: Values::new(seed, id),
+            values: PlanValues::new(seed, id),
             random: Random::new(seed),
             stage: Stage::LogIn,
             rounds: 0,
             place: usize::try_from(start).unwrap_or(0),
             task: None,
-            chain: Chain::default(),
+            chain: RedirectChain::default(),
             parts: Vec::new(),
             jar: Jar::default(),
-            cache: Cache::default(),
+            cache: SiegeCache::default(),
             credentials: Vec::new(),
             proxy_credentials: None,
             state,
@@ -165,7 +165,7 @@ impl SiegeUser {
         self.rounds >= rounds || self.state.has_failed_enough()
     }
 
-    fn choose(&mut self) -> Task {
+    fn choose(&mut self) -> SiegeRequest {
         let (config, count) = (&self.state.config, self.state.tasks.len());
         if config.internet {
             self.place = self.random.below(count as u64) as usize;
@@ -181,12 +181,12 @@ impl SiegeUser {
         task
     }
 
-    fn begin(&mut self, task: Option<Task>) {
-        self.chain = Chain::default();
+    fn begin(&mut self, task: Option<SiegeRequest>) {
+        self.chain = RedirectChain::default();
         self.task = task;
     }
 
-    fn visit_part(&mut self, part: Task) {
+    fn visit_part(&mut self, part: SiegeRequest) {
         if self.state.config.cache && self.cache.is_fresh(&part.url, clock::unix_s()) {
             let told = AnswerLine {
                 user: self.id,
@@ -229,7 +229,7 @@ impl SiegeUser {
         UserAction::Ask(ask)
     }
 
-    fn extras(&mut self, task: &Task) -> Extras {
+    fn extras(&mut self, task: &SiegeRequest) -> Extras {
         let config = &self.state.config;
         let mut extras = Extras::default();
         let mut target = Vec::new();
@@ -243,7 +243,7 @@ impl SiegeUser {
             let now_s = clock::unix_s().max(0).cast_unsigned();
             self.jar.write_value(&task.url, now_s, &mut extras.cookies);
         }
-        if config.cache && task.body == Body::None {
+        if config.cache && task.body == PlannedBody::None {
             self.cache.conditions(&task.url, &mut extras);
         }
         extras
@@ -251,7 +251,7 @@ impl SiegeUser {
 
     // --- answers --------------------------------------------------------------------------------
 
-    fn look_at(&mut self, task: Task, seen: &ScriptAnswer<'_>) {
+    fn look_at(&mut self, task: SiegeRequest, seen: &ScriptAnswer<'_>) {
         let state = self.state.clone();
         let config = &state.config;
         let field = |name: &[u8]| seen.head.get_by_name(name);
@@ -271,7 +271,7 @@ impl SiegeUser {
         let page = page.filter(|_| reads).map(|page| html::read(&task.url, &page));
         let page = page.unwrap_or_default();
         self.keep_parts(&task, page.parts);
-        state.tally.answered(seen.status, seen.took_ns);
+        state.counts.answered(seen.status, seen.took_ns);
         let told = AnswerLine {
             user: self.id,
             protocol: std::str::from_utf8(seen.head.bytes().get(..8).unwrap_or_default())
@@ -286,7 +286,7 @@ impl SiegeUser {
         self.chain.hits += 1;
         match seen.status {
             200 if page.refresh.as_ref().is_some_and(|url| *url != task.url) => {
-                self.go_on(page.refresh.map(|url| Task::get(url, task.entry)));
+                self.go_on(page.refresh.map(|url| SiegeRequest::get(url, task.entry)));
             }
             301..=303 | 307 if config.follow => {
                 self.redirect(&task, seen.status, field(b"location"))
@@ -297,7 +297,7 @@ impl SiegeUser {
         }
     }
 
-    fn remember(&mut self, task: &Task, head: &AnswerHead<'_>, status: u16) {
+    fn remember(&mut self, task: &SiegeRequest, head: &AnswerHead<'_>, status: u16) {
         let now_s = clock::unix_s().max(0);
         if self.state.config.cookies {
             let is_cookie = |name: &[u8]| name.eq_ignore_ascii_case(b"set-cookie");
@@ -310,32 +310,32 @@ impl SiegeUser {
         }
     }
 
-    fn keep_parts(&mut self, task: &Task, parts: Vec<Url>) {
+    fn keep_parts(&mut self, task: &SiegeRequest, parts: Vec<Url>) {
         let config = &self.state.config;
         let is_wanted = |url: &Url| {
             !config.no_follow.iter().any(|host| url.host.contains(&host.to_lowercase()))
         };
         let parts = parts.into_iter().filter(is_wanted);
-        self.parts.extend(parts.map(|url| Task::get(url, task.entry)));
+        self.parts.extend(parts.map(|url| SiegeRequest::get(url, task.entry)));
     }
 
-    fn redirect(&mut self, task: &Task, status: u16, location: Option<&[u8]>) {
+    fn redirect(&mut self, task: &SiegeRequest, status: u16, location: Option<&[u8]>) {
         let Some(location) = location else { return self.succeed() };
         let location = String::from_utf8_lossy(location);
         let url = task.url.join(&location);
         self.go_on(url.map(|url| match status {
-            307 => Task { target: Text::fixed(&url.target), url, ..task.clone() },
-            _ => Task::get(url, task.entry),
+            307 => SiegeRequest { target: Template::fixed(&url.target), url, ..task.clone() },
+            _ => SiegeRequest::get(url, task.entry),
         }));
     }
 
     /// The next request of the chain, if it leads anywhere.
-    fn go_on(&mut self, task: Option<Task>) {
+    fn go_on(&mut self, task: Option<SiegeRequest>) {
         self.chain.redirects += 1;
         if self.chain.redirects > REDIRECTS_MAX {
             notice(NoticeLevel::Error, &format!("redirected more than {REDIRECTS_MAX} times"));
             self.chain.hits = 0;
-            return self.state.tally.fail_in_loop();
+            return self.state.counts.fail_in_loop();
         }
         match task {
             Some(task) => self.task = Some(task),
@@ -347,7 +347,7 @@ impl SiegeUser {
     }
 
     /// Asks again with the login for the realm, as often as `attempts` says.
-    fn challenge(&mut self, task: Task, status: u16, head: &AnswerHead<'_>) {
+    fn challenge(&mut self, task: SiegeRequest, status: u16, head: &AnswerHead<'_>) {
         let state = self.state.clone();
         let is_proxy = status == 407;
         let (name, logins) = match is_proxy {
@@ -388,12 +388,12 @@ impl SiegeUser {
     // --- how a chain ends -----------------------------------------------------------------------
 
     fn succeed(&mut self) {
-        self.state.tally.hit(std::mem::take(&mut self.chain.hits));
+        self.state.counts.hit(std::mem::take(&mut self.chain.hits));
     }
 
     /// browser.c counts none of the answers of a chain that fails in the end.
     fn fail(&mut self) {
         self.chain.hits = 0;
-        self.state.tally.fail();
+        self.state.counts.fail();
     }
 }

@@ -4,7 +4,7 @@
 use super::axis::Axis;
 use super::plot::{below, field, percent, place, polyline, upright};
 use super::unit::{Unit, pretty};
-use crate::report::{Record, units};
+use crate::report::{RunRecord, units};
 use std::fmt::Write as _;
 
 /// Columns of the histogram.
@@ -17,7 +17,7 @@ const POINTS_MAX: usize = 500;
 const PERCENTILES: [f64; 8] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
 /// Both plots; nothing if there is no latency.
-pub(super) fn write(out: &mut String, record: &Record) {
+pub(super) fn write(out: &mut String, record: &RunRecord) {
     let buckets: Vec<(f64, u64)> =
         record.histogram_us.iter().copied().filter(|it| it.0 > 0.0 && it.0.is_finite()).collect();
     let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { return };
@@ -28,7 +28,7 @@ pub(super) fn write(out: &mut String, record: &Record) {
     out.push_str("</section>\n");
 }
 
-fn histogram(out: &mut String, record: &Record, buckets: &[(f64, u64)], across: &Axis) {
+fn histogram(out: &mut String, record: &RunRecord, buckets: &[(f64, u64)], across: &Axis) {
     let columns = columns(buckets, across);
     let total = columns.iter().sum::<f64>().max(1.0);
     let most = columns.iter().copied().fold(0.0, f64::max) / total * 100.0;
@@ -63,7 +63,7 @@ fn columns(buckets: &[(f64, u64)], across: &Axis) -> Vec<f64> {
 }
 
 /// Lines at the percentiles, each with its name at a height of its own.
-fn flags(record: &Record, across: &Axis) -> String {
+fn flags(record: &RunRecord, across: &Axis) -> String {
     let times = &record.summary.latency_us;
     let rows = [("p50", times.p50), ("p90", times.p90), ("p99", times.p99), ("max", times.max)];
     let mut out = String::new();

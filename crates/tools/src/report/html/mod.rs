@@ -11,7 +11,7 @@ mod tables;
 mod tests;
 mod unit;
 
-use super::Record;
+use super::RunRecord;
 use super::units;
 use axis::{TimeAxis, moment};
 use plot::Drawn;
@@ -27,7 +27,7 @@ const LONG_S: f64 = 120.0;
 const WARM_MIN: f64 = 0.05;
 
 /// The page.
-pub fn html(record: &Record) -> String {
+pub fn html(record: &RunRecord) -> String {
     let bins = Bins::of(record);
     let plots: Vec<(&Plot, Vec<Drawn>)> = PLOTS
         .iter()
@@ -49,7 +49,7 @@ pub fn html(record: &Record) -> String {
 /// The line of this program in the plot of the server's processor.
 const OWN_LINE: &str = "each thread of this program";
 
-fn write_head(out: &mut String, record: &Record) {
+fn write_head(out: &mut String, record: &RunRecord) {
     let title = escaped(&title(record));
     // Nothing is ever fetched, whatever a text from elsewhere might make of the page.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
@@ -65,7 +65,7 @@ fn write_head(out: &mut String, record: &Record) {
 }
 
 /// What was asked for, in a line.
-fn title(record: &Record) -> String {
+fn title(record: &RunRecord) -> String {
     match record.urls.as_slice() {
         [] => record.figures.pace.clone(),
         [only] => only.name.clone(),
@@ -76,7 +76,12 @@ fn title(record: &Record) -> String {
     }
 }
 
-fn write_plots(out: &mut String, record: &Record, bins: &Bins<'_>, plots: &[(&Plot, Vec<Drawn>)]) {
+fn write_plots(
+    out: &mut String,
+    record: &RunRecord,
+    bins: &Bins<'_>,
+    plots: &[(&Plot, Vec<Drawn>)],
+) {
     let time = bins.axis();
     let marks: Vec<f64> = record.firsts.iter().map(|first| first.at_s).collect();
     out.push_str("<section id=\"plots\">\n<div class=\"strip\"><div class=\"field\">");
@@ -107,7 +112,7 @@ fn write_time(out: &mut String, time: &TimeAxis) {
     out.push_str("</div>\n");
 }
 
-fn write_end(out: &mut String, record: &Record, bins: &Bins<'_>, plots: &[(&Plot, Vec<Drawn>)]) {
+fn write_end(out: &mut String, record: &RunRecord, bins: &Bins<'_>, plots: &[(&Plot, Vec<Drawn>)]) {
     let lines = plots.iter().flat_map(|(plot, lines)| {
         lines.iter().map(|drawn| {
             let values = drawn.points.iter().map(|point| point.map(|point| rounded(point.mean)));
@@ -145,6 +150,6 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// When a run began.
-fn begun(record: &Record) -> String {
+fn begun(record: &RunRecord) -> String {
     units::date(record.begun_unix_s)
 }

@@ -3,9 +3,9 @@
 //! width. So a telephone shows the same as a wide screen, and letters keep their size.
 
 use super::axis::{Axis, TimeAxis};
-use super::series::{Bins, Form, Line, Plot, Point};
+use super::series::{Bins, LineForm, Plot, PlotLine, Point};
 use super::unit::{Unit, escaped};
-use crate::report::Record;
+use crate::report::RunRecord;
 use std::fmt::Write as _;
 
 /// The drawing's own measures; lines keep their width whatever becomes of them.
@@ -16,7 +16,7 @@ const BAR_MIN: f64 = 0.04;
 
 /// A line and its points.
 pub(super) struct Drawn {
-    pub(super) line: &'static Line,
+    pub(super) line: &'static PlotLine,
     pub(super) points: Vec<Option<Point>>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn drawn(plot: &Plot, bins: &Bins<'_>) -> Vec<Drawn> {
 pub(super) fn over_time(
     out: &mut String,
     (plot, lines): (&Plot, &[Drawn]),
-    (record, bins): (&Record, &Bins<'_>),
+    (record, bins): (&RunRecord, &Bins<'_>),
     marks: &[f64],
     first_line: usize,
 ) {
@@ -74,7 +74,7 @@ fn over(time: &TimeAxis, marks: &[f64]) -> String {
 }
 
 /// For those who cannot see the drawing.
-fn label(plot: &Plot, lines: &[Drawn], record: &Record) -> String {
+fn label(plot: &Plot, lines: &[Drawn], record: &RunRecord) -> String {
     let texts = lines.iter().filter_map(|drawn| {
         let whole = (drawn.line.whole)(record)?;
         Some(format!("{} {}", drawn.line.name, plot.unit.text(whole)))
@@ -166,7 +166,7 @@ pub(super) fn polyline(places: impl IntoIterator<Item = (f64, f64)>) -> String {
 fn draw(drawn: &Drawn, axis: &Axis, time: &TimeAxis, is_wide: bool) -> String {
     let class = drawn.line.class;
     let mut out = String::new();
-    if drawn.line.form == Form::Bars {
+    if drawn.line.form == LineForm::Bars {
         return match bars(&drawn.points, axis, time).as_str() {
             "" => out,
             path => format!("<path class=\"bars {class}\" d=\"{path}\"/>"),
@@ -181,7 +181,7 @@ fn draw(drawn: &Drawn, axis: &Axis, time: &TimeAxis, is_wide: bool) -> String {
         fill += &closed(&means, &[]);
         band += &closed(&places(|point| point.high), &places(|point| point.low));
     }
-    if drawn.line.form == Form::Area {
+    if drawn.line.form == LineForm::Area {
         let _ = write!(out, "<path class=\"fill {class}\" d=\"{fill}\"/>");
     }
     if is_wide {
@@ -194,7 +194,7 @@ fn draw(drawn: &Drawn, axis: &Axis, time: &TimeAxis, is_wide: bool) -> String {
 /// Where the points of an unbroken piece lie. One alone is as long as its second.
 fn places(
     piece: &[Point],
-    form: Form,
+    form: LineForm,
     axis: &Axis,
     time: &TimeAxis,
     value: fn(&Point) -> f64,
@@ -202,7 +202,7 @@ fn places(
     let at = |at_s: f64, point: &Point| place(time.place(at_s), axis.place(value(point)));
     let ends = |point: &Point| [at(point.from_s, point), at(point.until_s, point)];
     match (form, piece) {
-        (Form::Steps, _) | (_, [_]) => piece.iter().flat_map(ends).collect(),
+        (LineForm::Steps, _) | (_, [_]) => piece.iter().flat_map(ends).collect(),
         _ => piece.iter().map(|point| at(point.middle_s(), point)).collect(),
     }
 }

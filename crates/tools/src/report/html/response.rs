@@ -4,50 +4,53 @@
 use super::axis::Axis;
 use super::plot::{below, field, percent, place, polyline, upright};
 use super::unit::{Unit, escaped};
-use crate::report::{Level, Record, level};
+use crate::report::{LoadLevel, RunRecord, level};
 use std::fmt::Write as _;
 
 /// Marks of a line at most: more hide it.
 const MARKS_MAX: usize = 60;
 
 /// A load, and whether a condition held there; without one it did.
-struct Tried<'a> {
-    figures: &'a Level,
+struct TriedLoad<'a> {
+    figures: &'a LoadLevel,
     holds: bool,
 }
 
 /// A line, by the names that `page.css` has for it.
-struct Line {
+struct ResponseLine {
     name: &'static str,
     class: &'static str,
-    value: fn(&Level) -> Option<f64>,
+    value: fn(&LoadLevel) -> Option<f64>,
 }
 
-const TIMES: &[Line] = &[
-    Line { name: "p50", class: "blue", value: |it| positive(it.p50_us) },
-    Line { name: "p95", class: "green", value: |it| positive(it.p95_us) },
-    Line { name: "p99", class: "orange", value: |it| positive(it.p99_us) },
+const TIMES: &[ResponseLine] = &[
+    ResponseLine { name: "p50", class: "blue", value: |it| positive(it.p50_us) },
+    ResponseLine { name: "p95", class: "green", value: |it| positive(it.p95_us) },
+    ResponseLine { name: "p99", class: "orange", value: |it| positive(it.p99_us) },
 ];
 
-const GOOD: Line = Line { name: "good answers", class: "blue", value: |it| Some(it.rate) };
+const GOOD: ResponseLine =
+    ResponseLine { name: "good answers", class: "blue", value: |it| Some(it.rate) };
 
-const PAGES: Line = Line { name: "pages", class: "blue", value: |it| Some(it.rate) };
+const PAGES: ResponseLine =
+    ResponseLine { name: "pages", class: "blue", value: |it| Some(it.rate) };
 
-const ERRORS: Line = Line {
+const ERRORS: ResponseLine = ResponseLine {
     name: "errors",
     class: "red",
     value: |it| (it.counted_s > 0.0).then(|| it.errors as f64 / it.counted_s),
 };
 
 /// What would be answered if all of it were.
-const WANTED: Line = Line { name: "asked for", class: "grey", value: |it| Some(it.level) };
+const WANTED: ResponseLine =
+    ResponseLine { name: "asked for", class: "grey", value: |it| Some(it.level) };
 
 fn positive(value: f64) -> Option<f64> {
     (value > 0.0).then_some(value)
 }
 
 /// Both plots, if there is more than one load.
-pub(super) fn write(out: &mut String, record: &Record) {
+pub(super) fn write(out: &mut String, record: &RunRecord) {
     let tried = tried(record);
     let loads: Vec<f64> = tried.iter().map(|one| one.figures.level).collect();
     if loads.first() == loads.last() {
@@ -56,11 +59,11 @@ pub(super) fn write(out: &mut String, record: &Record) {
     let unit = record.capacity.as_ref().map_or(&record.figures.unit, |capacity| &capacity.unit);
     let is_rate = unit != "users";
     let across = Axis::spread(&loads);
-    let has = |line: &&Line| tried.iter().any(|one| (line.value)(one.figures) > Some(0.0));
+    let has = |line: &&ResponseLine| tried.iter().any(|one| (line.value)(one.figures) > Some(0.0));
     let mut rates = vec![if record.summary.pages.is_some() { &PAGES } else { &GOOD }];
     rates.extend([&ERRORS].into_iter().filter(has));
     rates.extend(is_rate.then_some(&WANTED));
-    let times: Vec<&Line> = TIMES.iter().filter(has).collect();
+    let times: Vec<&ResponseLine> = TIMES.iter().filter(has).collect();
     let plots = Plots { tried: &tried, across, unit };
     out.push_str("<section class=\"pair\" id=\"response\">\n");
     plots.write(out, "Latency", Unit::TimeUs, &times);
@@ -70,8 +73,8 @@ pub(super) fn write(out: &mut String, record: &Record) {
 
 /// Every load with its last word, the lowest first: a run of a search that was repeated at the same
 /// level, or for longer, is a better one.
-fn tried(record: &Record) -> Vec<Tried<'_>> {
-    let mut all: Vec<Tried<'_>> = match &record.capacity {
+fn tried(record: &RunRecord) -> Vec<TriedLoad<'_>> {
+    let mut all: Vec<TriedLoad<'_>> = match &record.capacity {
         Some(capacity) => {
             let tries = capacity.tries.iter().enumerate();
             let is_last = |(number, one): &(usize, &crate::report::CapacityRun)| {
@@ -79,15 +82,15 @@ fn tried(record: &Record) -> Vec<Tried<'_>> {
                 later.iter().all(|other| other.figures.level != one.figures.level)
             };
             let last = tries.filter(is_last).map(|(_, one)| one);
-            last.map(|one| Tried { figures: &one.figures, holds: one.holds }).collect()
+            last.map(|one| TriedLoad { figures: &one.figures, holds: one.holds }).collect()
         }
         None => {
             let levels = record.levels.iter().map(|row| &row.figures);
-            let rows: Vec<&Level> = match record.ramp.as_slice() {
+            let rows: Vec<&LoadLevel> = match record.ramp.as_slice() {
                 [] => levels.collect(),
                 ramp => ramp.iter().collect(),
             };
-            rows.into_iter().map(|figures| Tried { figures, holds: true }).collect()
+            rows.into_iter().map(|figures| TriedLoad { figures, holds: true }).collect()
         }
     };
     // Where nobody asks, or no second was counted, nothing is known.
@@ -97,14 +100,14 @@ fn tried(record: &Record) -> Vec<Tried<'_>> {
 }
 
 struct Plots<'a> {
-    tried: &'a [Tried<'a>],
+    tried: &'a [TriedLoad<'a>],
     across: Axis,
     /// What a load counts.
     unit: &'a str,
 }
 
 impl Plots<'_> {
-    fn write(&self, out: &mut String, what: &str, unit: Unit, lines: &[&Line]) {
+    fn write(&self, out: &mut String, what: &str, unit: Unit, lines: &[&ResponseLine]) {
         if lines.is_empty() {
             return;
         }
@@ -117,7 +120,7 @@ impl Plots<'_> {
         let (load, scales) = (escaped(self.unit), self.scales(&up));
         let title = format!("{what} by {load}");
         let _ = write!(out, "<figure class=\"plot\"><figcaption><b>{title}</b>{scales}");
-        for Line { name, class, .. } in lines {
+        for ResponseLine { name, class, .. } in lines {
             let _ = write!(out, "<span class=\"key {class}\"><i></i>{name}</span>");
         }
         out.push_str("</figcaption>");
@@ -145,17 +148,17 @@ impl Plots<'_> {
         if all.is_empty() { String::new() } else { format!("<small>{}</small>", all.join("; ")) }
     }
 
-    fn points(&self, line: &Line) -> impl Iterator<Item = (&Tried<'_>, f64)> {
+    fn points(&self, line: &ResponseLine) -> impl Iterator<Item = (&TriedLoad<'_>, f64)> {
         let value = line.value;
         self.tried.iter().filter_map(move |one| Some((one, value(one.figures)?)))
     }
 
-    fn place(&self, one: &Tried<'_>, value: f64, up: &Axis) -> (f64, f64) {
+    fn place(&self, one: &TriedLoad<'_>, value: f64, up: &Axis) -> (f64, f64) {
         (self.across.place(one.figures.level), up.place(value))
     }
 
     /// A mark for each value, which says its figures to whoever points at it.
-    fn marks(&self, lines: &[&Line], up: &Axis, unit: Unit) -> String {
+    fn marks(&self, lines: &[&ResponseLine], up: &Axis, unit: Unit) -> String {
         let mut out = String::new();
         let lines = lines.iter().filter(|line| line.name != WANTED.name);
         if self.tried.len() > MARKS_MAX {
@@ -184,15 +187,24 @@ impl Plots<'_> {
 mod tests {
     use super::*;
     use crate::report::html;
-    use crate::report::{Capacity, CapacityRun, HeldLevel, RunSettings};
+    use crate::report::{CapacityRun, CapacitySearch, HeldLevel, RunSettings};
 
-    fn figures(level: f64, rate: f64, ms: f64) -> Level {
+    fn figures(level: f64, rate: f64, ms: f64) -> LoadLevel {
         let [p50_us, p95_us, p99_us] = [ms, ms * 2.0, ms * 5.0].map(|ms| ms * 1000.0);
         let (counted_s, requests) = (10.0, (rate * 10.0) as u64);
-        Level { level, counted_s, requests, rate, p50_us, p95_us, p99_us, ..Level::default() }
+        LoadLevel {
+            level,
+            counted_s,
+            requests,
+            rate,
+            p50_us,
+            p95_us,
+            p99_us,
+            ..LoadLevel::default()
+        }
     }
 
-    fn section(record: &Record) -> String {
+    fn section(record: &RunRecord) -> String {
         let page = html(record);
         let begin = page.find("<section class=\"pair\" id=\"response\">");
         begin.map_or(String::new(), |begin| {
@@ -200,7 +212,7 @@ mod tests {
         })
     }
 
-    fn staircase() -> Record {
+    fn staircase() -> RunRecord {
         let rows = [(1.0, 100.0, 1.0), (10.0, 900.0, 2.0), (100.0, 1000.0, 90.0)];
         let held = |(level, rate, ms)| HeldLevel {
             figures: figures(level, rate, ms),
@@ -208,7 +220,7 @@ mod tests {
         };
         let unit = "users".to_owned();
         let figures = RunSettings { unit, ..RunSettings::default() };
-        Record { figures, levels: rows.map(held).to_vec(), ..Record::default() }
+        RunRecord { figures, levels: rows.map(held).to_vec(), ..RunRecord::default() }
     }
 
     #[test]
@@ -248,8 +260,9 @@ mod tests {
             ..CapacityRun::default()
         };
         let tries = vec![run(20.0, true), run(40.0, false), run(40.0, true), run(80.0, false)];
-        let capacity = Capacity { unit: "requests/s".to_owned(), tries, ..Capacity::default() };
-        let record = Record { capacity: Some(capacity), ..Record::default() };
+        let capacity =
+            CapacitySearch { unit: "requests/s".to_owned(), tries, ..CapacitySearch::default() };
+        let record = RunRecord { capacity: Some(capacity), ..RunRecord::default() };
         let plots = section(&record);
         // Three of the latency and one of the rate, at 80; what was first said of 40 is forgotten.
         assert_eq!(plots.matches(" hollow\"").count(), 4, "{plots}");
@@ -268,7 +281,7 @@ mod tests {
 
     #[test]
     fn without_two_loads_there_is_nothing_to_plot() {
-        assert_eq!(section(&Record::default()), "");
+        assert_eq!(section(&RunRecord::default()), "");
         let mut record = staircase();
         record.levels.truncate(1);
         assert_eq!(section(&record), "");
@@ -278,7 +291,8 @@ mod tests {
         assert_eq!(section(&record), "");
         let mut silent = staircase();
         for row in &mut silent.levels {
-            row.figures = Level { level: row.figures.level, counted_s: 1.0, ..Level::default() };
+            row.figures =
+                LoadLevel { level: row.figures.level, counted_s: 1.0, ..LoadLevel::default() };
         }
         let plots = section(&silent);
         assert!(!plots.contains("Latency") && plots.contains("Throughput"), "{plots}");

@@ -3,7 +3,7 @@
 
 use super::axis::TimeAxis;
 use super::unit::Unit;
-use crate::report::{PerSecond, Record, Server, ServerSecond};
+use crate::report::{PerSecond, RunRecord, ServerRecord, ServerSecond};
 
 /// Points of a line at most: as many as a wide screen can show.
 pub(super) const POINTS_MAX: usize = 2000;
@@ -19,23 +19,23 @@ pub(super) struct Plot {
     pub(super) is_small: bool,
     /// Its values are those of a logarithmic axis, however near they are to each other.
     pub(super) is_log: bool,
-    pub(super) lines: &'static [Line],
+    pub(super) lines: &'static [PlotLine],
 }
 
 /// A line of a plot.
-pub(super) struct Line {
+pub(super) struct PlotLine {
     pub(super) name: &'static str,
     /// Its colour, by the name that `page.css` has for it.
     pub(super) class: &'static str,
-    pub(super) form: Form,
+    pub(super) form: LineForm,
     pub(super) value: fn(&PerSecond) -> Option<f64>,
     /// What stands beside its name while no moment is pointed at: of the whole run.
-    pub(super) whole: fn(&Record) -> Option<f64>,
+    pub(super) whole: fn(&RunRecord) -> Option<f64>,
 }
 
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum LineForm {
     /// From the middle of a second to that of the next.
     Line,
     /// As well, and what is below is filled.
@@ -54,17 +54,17 @@ pub(super) const PLOTS: &[Plot] = &[
         is_small: false,
         is_log: false,
         lines: &[
-            Line {
+            PlotLine {
                 name: "good answers",
                 class: "blue",
-                form: Form::Area,
+                form: LineForm::Area,
                 value: |second| Some(second.rate),
                 whole: |record| Some(record.summary.rate),
             },
-            Line {
+            PlotLine {
                 name: "errors",
                 class: "red",
-                form: Form::Bars,
+                form: LineForm::Bars,
                 value: |second| Some(per_second(second, second.errors)),
                 whole: |record| {
                     let summary = &record.summary;
@@ -80,31 +80,31 @@ pub(super) const PLOTS: &[Plot] = &[
         is_small: false,
         is_log: true,
         lines: &[
-            Line {
+            PlotLine {
                 name: "p50",
                 class: "blue",
-                form: Form::Line,
+                form: LineForm::Line,
                 value: |second| positive(second.p50_us),
                 whole: |record| positive(record.summary.latency_us.p50),
             },
-            Line {
+            PlotLine {
                 name: "p90",
                 class: "green",
-                form: Form::Line,
+                form: LineForm::Line,
                 value: |second| positive(second.p90_us),
                 whole: |record| positive(record.summary.latency_us.p90),
             },
-            Line {
+            PlotLine {
                 name: "p99",
                 class: "orange",
-                form: Form::Line,
+                form: LineForm::Line,
                 value: |second| positive(second.p99_us),
                 whole: |record| positive(record.summary.latency_us.p99),
             },
-            Line {
+            PlotLine {
                 name: "max",
                 class: "grey",
-                form: Form::Line,
+                form: LineForm::Line,
                 value: |second| positive(second.max_us),
                 whole: |record| positive(record.summary.latency_us.max),
             },
@@ -115,10 +115,10 @@ pub(super) const PLOTS: &[Plot] = &[
         unit: Unit::Count,
         is_small: true,
         is_log: false,
-        lines: &[Line {
+        lines: &[PlotLine {
             name: "users",
             class: "purple",
-            form: Form::Steps,
+            form: LineForm::Steps,
             value: |second| Some(second.users.into()),
             whole: |record| {
                 record.seconds.iter().map(|second| second.users.into()).reduce(f64::max)
@@ -130,10 +130,10 @@ pub(super) const PLOTS: &[Plot] = &[
         unit: Unit::TimeUs,
         is_small: true,
         is_log: false,
-        lines: &[Line {
+        lines: &[PlotLine {
             name: "server",
             class: "blue",
-            form: Form::Line,
+            form: LineForm::Line,
             value: |second| of_server(second, |server| Some(server.cpu_us_per_request)),
             whole: |record| of_server_whole(record, |server| server.cpu_us_per_request),
         }],
@@ -144,17 +144,17 @@ pub(super) const PLOTS: &[Plot] = &[
         is_small: true,
         is_log: false,
         lines: &[
-            Line {
+            PlotLine {
                 name: "server",
                 class: "blue",
-                form: Form::Line,
+                form: LineForm::Line,
                 value: |second| of_server(second, |server| Some(server.cpu_percent)),
                 whole: |record| of_server_whole(record, |server| server.cpu_percent),
             },
-            Line {
+            PlotLine {
                 name: "each thread of this program",
                 class: "grey",
-                form: Form::Line,
+                form: LineForm::Line,
                 value: |second| Some(second.generator_cpu_percent),
                 whole: |record| Some(record.summary.generator.cpu_percent),
             },
@@ -165,10 +165,10 @@ pub(super) const PLOTS: &[Plot] = &[
         unit: Unit::MsPerSecond,
         is_small: true,
         is_log: false,
-        lines: &[Line {
+        lines: &[PlotLine {
             name: "server",
             class: "orange",
-            form: Form::Line,
+            form: LineForm::Line,
             value: |second| of_server(second, |server| Some(server.run_queue_ms_per_s)),
             whole: |record| record.summary.server.as_ref().map(|server| server.run_queue_ms_per_s),
         }],
@@ -178,10 +178,10 @@ pub(super) const PLOTS: &[Plot] = &[
         unit: Unit::Bytes,
         is_small: true,
         is_log: false,
-        lines: &[Line {
+        lines: &[PlotLine {
             name: "server",
             class: "green",
-            form: Form::Steps,
+            form: LineForm::Steps,
             value: |second| of_server(second, |server| Some(server.pss_bytes as f64)),
             whole: |record| {
                 record.summary.server.as_ref().map(|server| server.pss_bytes_max as f64)
@@ -193,10 +193,10 @@ pub(super) const PLOTS: &[Plot] = &[
         unit: Unit::Count,
         is_small: true,
         is_log: false,
-        lines: &[Line {
+        lines: &[PlotLine {
             name: "server",
             class: "purple",
-            form: Form::Steps,
+            form: LineForm::Steps,
             value: |second| of_server(second, |server| server.busy.map(f64::from)),
             whole: |record| record.summary.server.as_ref()?.busy_max.map(f64::from),
         }],
@@ -217,7 +217,7 @@ fn of_server(second: &PerSecond, value: fn(&ServerSecond) -> Option<f64>) -> Opt
 }
 
 /// The same of the whole run.
-fn of_server_whole(record: &Record, value: fn(&Server) -> f64) -> Option<f64> {
+fn of_server_whole(record: &RunRecord, value: fn(&ServerRecord) -> f64) -> Option<f64> {
     record.summary.server.as_ref().map(value).filter(|value| !value.is_nan())
 }
 
@@ -239,7 +239,7 @@ pub(super) struct Point {
 
 impl<'a> Bins<'a> {
     /// Of a run.
-    pub(super) fn of(record: &'a Record) -> Self {
+    pub(super) fn of(record: &'a RunRecord) -> Self {
         let all = record.seconds.as_slice();
         let seconds = match all.split_last() {
             Some((last, others)) if !others.is_empty() && last.length_s < SECOND_MIN_S => others,
@@ -297,7 +297,7 @@ impl Point {
 mod tests {
     use super::*;
 
-    fn run(seconds: usize, last_s: f64) -> Record {
+    fn run(seconds: usize, last_s: f64) -> RunRecord {
         let second = |n: usize, length_s| PerSecond {
             until_s: n as f64 + length_s,
             length_s,
@@ -306,7 +306,7 @@ mod tests {
         };
         let mut seconds: Vec<PerSecond> = (0..seconds).map(|n| second(n, 1.0)).collect();
         seconds.push(second(seconds.len(), last_s));
-        Record { seconds, ..Record::default() }
+        RunRecord { seconds, ..RunRecord::default() }
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(Bins::of(&run(3, 0.01)).starts(), [0.0, 1.0, 2.0]);
         assert_eq!(Bins::of(&run(3, 0.5)).starts(), [0.0, 1.0, 2.0, 3.0]);
         assert_eq!(Bins::of(&run(0, 0.01)).starts(), [0.0]);
-        assert_eq!(Bins::of(&Record::default()).axis(), TimeAxis { from_s: 0.0, to_s: 1.0 });
+        assert_eq!(Bins::of(&RunRecord::default()).axis(), TimeAxis { from_s: 0.0, to_s: 1.0 });
     }
 
     #[test]

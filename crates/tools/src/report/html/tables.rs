@@ -3,14 +3,14 @@
 use super::unit::{escaped, pretty};
 use super::{begun, title};
 use crate::report::headline::headline;
-use crate::report::{Record, capacity, level, rows, units};
+use crate::report::{RunRecord, capacity, level, rows, units};
 use std::fmt::Write as _;
 
 /// URLs that have a row; the saved run has all.
 const URLS_MAX: usize = 200;
 
 /// Everything above the plots.
-pub(super) fn write_top(out: &mut String, record: &Record) {
+pub(super) fn write_top(out: &mut String, record: &RunRecord) {
     let figures = &record.figures;
     let interrupted = if record.interrupted { ", interrupted" } else { "" };
     let connections = if figures.keep_alive { "" } else { " \u{b7} a connection per request" };
@@ -38,7 +38,7 @@ pub(super) fn write_top(out: &mut String, record: &Record) {
     }
 }
 
-fn write_tiles(out: &mut String, record: &Record) {
+fn write_tiles(out: &mut String, record: &RunRecord) {
     let summary = &record.summary;
     let errors = match summary.errors {
         0 => "0".to_owned(),
@@ -69,7 +69,7 @@ fn write_tiles(out: &mut String, record: &Record) {
 }
 
 /// What the numbers above the plots stand for.
-pub(super) fn write_firsts(out: &mut String, record: &Record) {
+pub(super) fn write_firsts(out: &mut String, record: &RunRecord) {
     if record.firsts.is_empty() {
         return;
     }
@@ -82,7 +82,7 @@ pub(super) fn write_firsts(out: &mut String, record: &Record) {
 }
 
 /// Everything below the plots.
-pub(super) fn write_all(out: &mut String, record: &Record) {
+pub(super) fn write_all(out: &mut String, record: &RunRecord) {
     let summary = &record.summary;
     out.push_str("<section class=\"tables\">\n");
     if let Some(all) = &summary.pages {
@@ -127,7 +127,7 @@ pub(super) fn write_all(out: &mut String, record: &Record) {
     out.push_str("</footer>\n");
 }
 
-fn write_failures(out: &mut String, record: &Record) {
+fn write_failures(out: &mut String, record: &RunRecord) {
     let failures = rows::failures(record);
     if failures.is_empty() {
         return;
@@ -140,7 +140,7 @@ fn write_failures(out: &mut String, record: &Record) {
 }
 
 /// The levels of the run, or the runs of a search.
-fn write_levels(out: &mut String, record: &Record) {
+fn write_levels(out: &mut String, record: &RunRecord) {
     let (unit, own) = match &record.capacity {
         Some(capacity) => (&capacity.unit, &[capacity::ANSWERED][..]),
         None => (&record.figures.unit, &level::HELD[..]),
@@ -170,7 +170,7 @@ fn write_levels(out: &mut String, record: &Record) {
     out.push_str("</div>\n");
 }
 
-fn write_urls(out: &mut String, record: &Record) {
+fn write_urls(out: &mut String, record: &RunRecord) {
     if record.urls.len() < 2 {
         return;
     }

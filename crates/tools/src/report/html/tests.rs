@@ -4,8 +4,8 @@
 use super::html;
 use super::series::PLOTS;
 use crate::report::{
-    Capacity, CapacityRun, HeldLevel, Level, Moment, PerSecond, PerUrl, Record, RunSettings,
-    Server, ServerSecond, Summary, Times, rows, text,
+    CapacityRun, CapacitySearch, FirstFailureRecord, HeldLevel, LoadLevel, PerSecond, PerUrl,
+    RunRecord, RunSettings, ServerRecord, ServerSecond, Summary, TimeDistribution, rows, text,
 };
 
 fn second(n: u32) -> PerSecond {
@@ -35,22 +35,22 @@ fn second(n: u32) -> PerSecond {
 }
 
 /// A run with a second of warm-up, errors, a server, and hostile words wherever others write.
-fn run() -> Record {
+fn run() -> RunRecord {
     let hostile = "</script><img src=x onerror=\"alert('&')\">";
-    let times = Times {
+    let times = TimeDistribution {
         count: 10_000,
         p50: 401.0,
         p90: 905.0,
         p99: 4321.0,
         max: 61_234.0,
-        ..Times::default()
+        ..TimeDistribution::default()
     };
     let url = |name: &str| PerUrl {
         name: name.to_owned(),
         latency_us: times.clone(),
         ..PerUrl::default()
     };
-    let mut record = Record {
+    let mut record = RunRecord {
         begun_unix_s: 1_795_230_759.0,
         command: vec!["trivet".into(), "bench".into(), hostile.into()],
         figures: RunSettings {
@@ -62,8 +62,13 @@ fn run() -> Record {
         seconds: (1..=10).map(second).collect(),
         histogram_us: vec![(300.0, 4000), (400.0, 5000), (900.0, 900), (4321.0, 99), (61_234.0, 1)],
         warnings: vec![format!("much of it {hostile}")],
-        firsts: vec![Moment { kind: "timeout".into(), at_s: 5.25, users: 6, text: hostile.into() }],
-        ..Record::default()
+        firsts: vec![FirstFailureRecord {
+            kind: "timeout".into(),
+            at_s: 5.25,
+            users: 6,
+            text: hostile.into(),
+        }],
+        ..RunRecord::default()
     };
     record.summary = Summary {
         requests: 10_000,
@@ -74,11 +79,11 @@ fn run() -> Record {
         latency_us: times,
         statuses: [(200, 9995), (503, 5)].into(),
         errors_by_kind: [("timeout".to_owned(), 5)].into(),
-        server: Some(Server {
+        server: Some(ServerRecord {
             program: hostile.into(),
             busy_max: Some(10),
             workers: Some(64),
-            ..Server::default()
+            ..ServerRecord::default()
         }),
         ..Summary::default()
     };
@@ -107,7 +112,7 @@ fn every_known_line_is_drawn_and_marked() {
 #[test]
 fn the_page_begins_with_what_the_run_found() {
     let mut record = run();
-    let begin = |record: &Record| {
+    let begin = |record: &RunRecord| {
         let page = html(record);
         let found = page.split("<p class=\"found\">").nth(1).unwrap();
         found.split("</p>").next().unwrap().to_owned()
@@ -125,7 +130,7 @@ fn the_page_begins_with_what_the_run_found() {
 fn each_level_and_each_run_of_a_search_is_a_row() {
     let mut record = run();
     record.figures.unit = "users".to_owned();
-    let figures = Level { level: 25.0, counted_s: 1.0, p95_us: 777.0, ..Level::default() };
+    let figures = LoadLevel { level: 25.0, counted_s: 1.0, p95_us: 777.0, ..LoadLevel::default() };
     let held = HeldLevel { from_s: 10.0, to_s: 11.5, figures: figures.clone() };
     record.levels = vec![held];
     let page = html(&record);
@@ -133,7 +138,8 @@ fn each_level_and_each_run_of_a_search_is_a_row() {
     assert!(page.contains("<td>777 \u{b5}s</td>") && page.contains("0.5 s of 1.5 s are left out"));
     let why = "p99 is 3s, not < 1s".to_owned();
     let tries = vec![CapacityRun { figures, why, ..CapacityRun::default() }];
-    record.capacity = Some(Capacity { unit: "pages/s".to_owned(), tries, ..Capacity::default() });
+    record.capacity =
+        Some(CapacitySearch { unit: "pages/s".to_owned(), tries, ..CapacitySearch::default() });
     let page = html(&record);
     assert!(page.contains("<h2>Runs of the search</h2>") && page.contains("<th>pages/s</th>"));
     assert!(page.contains("<th>25.0</th>") && page.contains("fails: p99 is 3s, not &lt; 1s</td>"));
@@ -210,7 +216,7 @@ fn the_page_needs_nothing_from_elsewhere() {
 
 #[test]
 fn runs_without_a_second_or_an_answer_have_a_page() {
-    assert!(html(&Record::default()).ends_with("</html>\n"));
+    assert!(html(&RunRecord::default()).ends_with("</html>\n"));
     let mut record = run();
     record.histogram_us = Vec::new();
     for second in &mut record.seconds {

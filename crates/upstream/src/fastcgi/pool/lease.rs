@@ -2,11 +2,13 @@
 //! connection if one was kept.
 
 use super::fresh::Epoch;
-use super::{Granted, Idle, KNOWN_MS, Known, Options, Pool, Waiter, Watch, fpm, lock};
-use runtime::backend::Kept;
+use super::{
+    AppFacts, Granted, Idle, KNOWN_MS, Pool, PoolOptions, PoolWaiter, PoolWatch, fpm, lock,
+};
+use runtime::backend::KeptBackend;
 use runtime::backlog::Backlog;
 use runtime::descriptors::HeldDescriptors;
-use runtime::{Backend, clock};
+use runtime::{BackendConnection, clock};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -19,10 +21,10 @@ pub type Opening = Arc<dyn AsRef<[u8]> + Send + Sync>;
 /// outlive.
 pub struct Lease {
     pool: Arc<Pool>,
-    watch: Watch,
+    watch: PoolWatch,
     /// Its descriptor counts as that of a file does: fewer clients are let in.
     held: Option<HeldDescriptors>,
-    kept: Option<Kept>,
+    kept: Option<KeptBackend>,
     /// Bytes of the opening that were sent on the connection that was kept.
     sent: usize,
     /// When the connection was made, while nothing has come on it.
@@ -46,8 +48,8 @@ impl Lease {
     /// When it is not within `limit_ms`.
     pub async fn of(
         pool: &Arc<Pool>,
-        watch: &Watch,
-        options: Options,
+        watch: &PoolWatch,
+        options: PoolOptions,
         limit_ms: u64,
         opening: Option<Opening>,
     ) -> Result<Self, Full> {
@@ -55,7 +57,7 @@ impl Lease {
             Ok(granted) => granted,
             Err(ticket) => {
                 watch.start();
-                let mut waiting = Waiting { pool, ticket, is_over: false };
+                let mut waiting = QueuePlace { pool, ticket, is_over: false };
                 poll_fn(|task| waiting.poll(task)).await
             }
         };
@@ -81,12 +83,12 @@ impl Lease {
 
     /// The connection that was kept, if there is one and it still is one, and how many bytes of the
     /// opening were sent on it.
-    pub fn kept(&mut self) -> Option<(Backend, usize)> {
+    pub fn kept(&mut self) -> Option<(BackendConnection, usize)> {
         self.kept.take().and_then(|kept| Some((kept.wake().ok()?, self.sent)))
     }
 
     /// A new connection is used: find out who is at its other end, unless that is known.
-    pub fn connected(&mut self, backend: &Backend) {
+    pub fn connected(&mut self, backend: &BackendConnection) {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.pool.state);
         state.absent_since_ms = None;
@@ -107,7 +109,7 @@ impl Lease {
                 move || (fpm::find(&address, master), Backlog::find(&address).ok().flatten());
             let Ok((fpm, backlog)) = runtime::blocking(look_up).await else { return };
             let known = &mut lock(&pool.state).known;
-            *known = Known { fpm, backlog, ..std::mem::take(known) };
+            *known = AppFacts { fpm, backlog, ..std::mem::take(known) };
         }));
     }
 
@@ -123,7 +125,7 @@ impl Lease {
     }
 
     /// The request has ended as it should have: another one may have the connection.
-    pub fn give_back(mut self, backend: Backend) {
+    pub fn give_back(mut self, backend: BackendConnection) {
         self.heard();
         if !self.pool.takes_back() {
             return;
@@ -149,7 +151,7 @@ impl Pool {
     /// A request wants a connection: it may have one, perhaps one that is kept, or gets a ticket.
     fn enter(
         &self,
-        options: Options,
+        options: PoolOptions,
         limit_ms: u64,
         opening: Option<Opening>,
     ) -> Result<Granted, u64> {
@@ -168,7 +170,7 @@ impl Pool {
             state.known.full_since_ms.get_or_insert(now_ms);
             state.next_ticket += 1;
             let (ticket, waker) = (state.next_ticket, task::Waker::noop().clone());
-            state.queue.push_back(Waiter {
+            state.queue.push_back(PoolWaiter {
                 ticket,
                 waker,
                 until_ms: now_ms.saturating_add(limit_ms),
@@ -196,7 +198,7 @@ impl Pool {
 
     /// Take the connection of a request that has ended, which still counts: for whoever waits, or
     /// for later. Says whether it is kept for later.
-    fn take_back(&self, kept: Kept, held: Option<HeldDescriptors>) -> bool {
+    fn take_back(&self, kept: KeptBackend, held: Option<HeldDescriptors>) -> bool {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
@@ -210,13 +212,13 @@ impl Pool {
     }
 }
 
-impl Waiter {
+impl PoolWaiter {
     /// Send its opening on the connection that it is about to be handed. To take in an answer has
     /// woken the child for nothing (the kernel tells it that there is room to write): so soon
     /// after that it finds the next request, where it would have gone to sleep and be woken again.
     /// How many bytes were sent. The lock is held meanwhile, so that only those of this thread are
     /// served. (php-32: 1.58 turns of a child for a request without, 1.24 with it)
-    pub(super) fn open(&self, kept: &Kept) -> usize {
+    pub(super) fn open(&self, kept: &KeptBackend) -> usize {
         match &self.opening {
             Some((of, opening)) if *of == thread::current().id() => {
                 kept.send_now((**opening).as_ref())
@@ -227,13 +229,13 @@ impl Waiter {
 }
 
 /// A place in the queue.
-struct Waiting<'p> {
+struct QueuePlace<'p> {
     pool: &'p Arc<Pool>,
     ticket: u64,
     is_over: bool,
 }
 
-impl Waiting<'_> {
+impl QueuePlace<'_> {
     fn poll(&mut self, task: &task::Context<'_>) -> Poll<Granted> {
         let mut state = lock(&self.pool.state);
         let granted = state.granted.iter().position(|(ticket, _)| *ticket == self.ticket);
@@ -248,7 +250,7 @@ impl Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         if self.is_over {
             return;
@@ -293,10 +295,10 @@ mod tests {
         let board = Arc::new(Scoreboard::create(1, 1, 0).unwrap());
         let pool = pools.of(&address, &board, 0);
         Thread::new(Blocking::Inline).unwrap().block_on(async {
-            let watch = Watch::new(pools.clone(), DescriptorCount::default());
-            let options = Options { children: Some(1), ..Options::default() };
+            let watch = PoolWatch::new(pools.clone(), DescriptorCount::default());
+            let options = PoolOptions { children: Some(1), ..PoolOptions::default() };
             let first = Lease::of(&pool, &watch, options, 5000, None).await.unwrap();
-            let backend = Backend::connect(&address).await.unwrap();
+            let backend = BackendConnection::connect(&address).await.unwrap();
             let (mut child, _) = listener.accept().unwrap();
             let opening: Opening = Arc::new(b"next".to_vec());
             let mut second = pin!(Lease::of(&pool, &watch, options, 5000, Some(opening)));

@@ -17,12 +17,12 @@ mod share;
 mod watch;
 
 pub use lease::{Full, Lease, Opening};
-pub use watch::Watch;
+pub use watch::PoolWatch;
 
 use fpm::FpmPool;
 use fresh::{Epoch, Fresh};
-use runtime::backend::{Address, Kept};
-use runtime::backlog::{Backlog, Queue};
+use runtime::backend::{Address, KeptBackend};
+use runtime::backlog::{AcceptQueue, Backlog};
 use runtime::clock;
 use runtime::descriptors::HeldDescriptors;
 use scoreboard::{POOLS, PoolSums, PoolView, Scoreboard};
@@ -50,7 +50,7 @@ const KNOWN_MS: u64 = 60_000;
 
 /// What the configuration says of an application (worker parameters of mod_proxy).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct PoolOptions {
     /// `max`: its children, or what it may have of them.
     pub children: Option<u32>,
     /// `ttl`, in milliseconds.
@@ -66,12 +66,12 @@ const POOLS_MAX: usize = 256;
 /// The applications of this process.
 #[derive(Debug, Default)]
 pub struct Pools {
-    all: Mutex<Vec<Used>>,
+    all: Mutex<Vec<UsedPool>>,
 }
 
 /// One of them, and when it was last asked for.
 #[derive(Debug)]
-struct Used {
+struct UsedPool {
     pool: Arc<Pool>,
     last_ms: u64,
 }
@@ -104,7 +104,7 @@ impl Pools {
         }
         let pool = Arc::new(Pool::new(address.clone(), board.clone(), process, at));
         if all.len() < POOLS_MAX {
-            all.push(Used { pool: pool.clone(), last_ms: now_ms });
+            all.push(UsedPool { pool: pool.clone(), last_ms: now_ms });
         }
         pool
     }
@@ -119,14 +119,14 @@ impl Pools {
 }
 
 /// The first row that no pool has. Those that are used follow each other.
-fn free_row(all: &[Used]) -> Option<usize> {
+fn free_row(all: &[UsedPool]) -> Option<usize> {
     (0..POOLS).find(|row| all.iter().all(|used| used.pool.at != Some(*row)))
 }
 
 /// Forget the application that was last asked for longest ago, and not since `before_ms`, of those
 /// that nobody uses now.
-fn give_up(all: &mut Vec<Used>, has_row: bool, before_ms: u64) -> Option<Arc<Pool>> {
-    let is_free = |used: &Used| {
+fn give_up(all: &mut Vec<UsedPool>, has_row: bool, before_ms: u64) -> Option<Arc<Pool>> {
+    let is_free = |used: &UsedPool| {
         used.pool.at.is_some() == has_row
             && used.last_ms <= before_ms
             && Arc::strong_count(&used.pool) == 1
@@ -145,7 +145,7 @@ pub struct Pool {
     process: usize,
     /// Its row among those of the process.
     at: Option<usize>,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
 }
 
 impl std::fmt::Debug for Pool {
@@ -158,11 +158,11 @@ impl std::fmt::Debug for Pool {
 ///
 /// Each request that has or is given a connection counts once in `busy`, from `grant` to `end`: a
 /// waiter counts as soon as it is granted something, so that a place is not given twice before it
-/// wakes. Whoever gives up meanwhile has to give it back (`Waiting::drop`). Every change ends with
-/// `show`, or the other processes would go by what was.
+/// wakes. Whoever gives up meanwhile has to give it back (`QueuePlace::drop`). Every change ends
+/// with `show`, or the other processes would go by what was.
 #[derive(Default)]
-struct State {
-    options: Options,
+struct PoolState {
+    options: PoolOptions,
     /// Requests that have a connection, or are about to.
     busy: u32,
     /// Those of them that have heard nothing on it.
@@ -171,7 +171,7 @@ struct State {
     seen: u32,
     idle: Vec<Idle>,
     /// Who waits, in order.
-    queue: VecDeque<Waiter>,
+    queue: VecDeque<PoolWaiter>,
     /// What those were given who have not taken it yet.
     granted: Vec<(u64, Granted)>,
     next_ticket: u64,
@@ -181,18 +181,18 @@ struct State {
     works_on_until_ms: u64,
     /// How long that time is.
     works_on_ms: u64,
-    known: Known,
+    known: AppFacts,
 }
 
 /// What is known of an application beside what is on our connections.
 #[derive(Default)]
-struct Known {
+struct AppFacts {
     fpm: Option<FpmPool>,
     backlog: Option<Backlog>,
     /// When it was looked up, if it was.
     since_ms: Option<u64>,
     /// When it was last asked whether others wait, and the answer.
-    others_wait: (u64, Option<Queue>),
+    others_wait: (u64, Option<AcceptQueue>),
     sums: (u64, PoolSums),
     /// Since when there has been a queue.
     full_since_ms: Option<u64>,
@@ -201,19 +201,19 @@ struct Known {
 /// What a request is given: a connection that was kept, or the right to make one.
 enum Granted {
     /// With how many bytes of the opening that were sent on it.
-    Kept(Kept, usize),
+    Kept(KeptBackend, usize),
     New(Epoch),
     /// Nothing: it has waited for too long.
     Nothing,
 }
 
 struct Idle {
-    kept: Kept,
+    kept: KeptBackend,
     since_ms: u64,
     _held: Option<HeldDescriptors>,
 }
 
-struct Waiter {
+struct PoolWaiter {
     ticket: u64,
     /// When it gives up.
     until_ms: u64,
@@ -235,7 +235,7 @@ impl Pool {
     }
 
     /// How many connections with a request this process may have now.
-    fn busy_max(&self, state: &mut State, now_ms: u64) -> u32 {
+    fn busy_max(&self, state: &mut PoolState, now_ms: u64) -> u32 {
         let (children, wanted) = (state.children(), state.wanted());
         // One that wants one has it, whatever the others want.
         if children.is_none() || wanted <= 1 {
@@ -246,7 +246,7 @@ impl Pool {
     }
 
     /// What all processes have, as of this tick of the clock.
-    fn sums(&self, state: &mut State, now_ms: u64) -> PoolSums {
+    fn sums(&self, state: &mut PoolState, now_ms: u64) -> PoolSums {
         // All rows of the board are read for it: once in a millisecond is enough, and not for each
         // request.
         if state.known.sums.0 != now_ms {
@@ -256,11 +256,11 @@ impl Pool {
     }
 
     /// The application's queue, if somebody else waits there, as of this tick of the clock.
-    fn others_wait(&self, state: &mut State, now_ms: u64) -> Option<Queue> {
+    fn others_wait(&self, state: &mut PoolState, now_ms: u64) -> Option<AcceptQueue> {
         if state.known.others_wait.0 != now_ms {
             let queue = state.known.backlog.as_mut().map(Backlog::queue);
             if queue == Some(None) {
-                state.known = Known { sums: state.known.sums, ..Known::default() }; // it has gone
+                state.known = AppFacts { sums: state.known.sums, ..AppFacts::default() }; // gone
             }
             let sums = self.sums(state, now_ms);
             state.known.others_wait = (now_ms, share::others_wait(queue.flatten(), &sums));
@@ -269,14 +269,14 @@ impl Pool {
     }
 
     /// Whether one more connection may be kept.
-    fn may_keep(&self, state: &mut State, now_ms: u64) -> bool {
+    fn may_keep(&self, state: &mut PoolState, now_ms: u64) -> bool {
         let most = share::idle_max(state.children(), state.seen);
         let own = u32::try_from(state.idle.len()).unwrap_or(u32::MAX);
         own < most && self.sums(state, now_ms).idle < most
     }
 
     /// Write what this process has into its row.
-    fn show(&self, state: &mut State, now_ms: u64) {
+    fn show(&self, state: &mut PoolState, now_ms: u64) {
         let row = self.board.process(self.process).map(scoreboard::ProcessRow::pools);
         let (Some(rows), Some(at)) = (row, self.at) else { return };
         let short = |number: u32| u16::try_from(number).unwrap_or(u16::MAX);
@@ -290,7 +290,7 @@ impl Pool {
     }
 
     /// Let those have a connection whose turn it is.
-    fn grant(&self, state: &mut State, now_ms: u64) {
+    fn grant(&self, state: &mut PoolState, now_ms: u64) {
         while !state.queue.is_empty() && state.busy < self.busy_max(state, now_ms) {
             let kept = state.take_idle(now_ms);
             state.give(kept, now_ms);
@@ -362,7 +362,7 @@ impl Pool {
     }
 }
 
-impl State {
+impl PoolState {
     /// A child was found at work that had ended its answer: no connection is kept for some time,
     /// for twice as long as the last time if that is not long ago.
     fn expect_working_on(&mut self, now_ms: u64) {
@@ -389,7 +389,7 @@ impl State {
     }
 
     /// The connection that was used last: the others are nearer to their end.
-    fn take_idle(&mut self, now_ms: u64) -> Option<Kept> {
+    fn take_idle(&mut self, now_ms: u64) -> Option<KeptBackend> {
         while let Some(Idle { kept, since_ms, .. }) = self.idle.pop() {
             let is_recent = now_ms.saturating_sub(since_ms) < LOOK_MS;
             if if is_recent { kept.seems_quiet() } else { kept.is_quiet() } {
@@ -400,7 +400,7 @@ impl State {
     }
 
     /// Whoever waits first has a connection, this one if there is one.
-    fn give(&mut self, kept: Option<Kept>, now_ms: u64) {
+    fn give(&mut self, kept: Option<KeptBackend>, now_ms: u64) {
         let Some(waiter) = self.queue.pop_front() else { return };
         let sent = kept.as_ref().map_or(0, |kept| waiter.open(kept));
         let granted = self.grant(kept, sent, now_ms);
@@ -423,7 +423,7 @@ impl State {
     }
 
     /// One more request has a connection, on which so many bytes of it were sent.
-    fn grant(&mut self, kept: Option<Kept>, sent: usize, now_ms: u64) -> Granted {
+    fn grant(&mut self, kept: Option<KeptBackend>, sent: usize, now_ms: u64) -> Granted {
         self.busy += 1;
         match kept {
             Some(kept) => Granted::Kept(kept, sent),
@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn the_more_often_children_work_on_the_longer_nothing_is_kept() {
-        let (mut state, mut now_ms) = (State::default(), 1_000_000);
+        let (mut state, mut now_ms) = (PoolState::default(), 1_000_000);
         let mut found = |now_ms| {
             state.expect_working_on(now_ms);
             state.expect_working_on(now_ms + 1);

@@ -5,7 +5,7 @@
 //! connection that is kept for later keeps everybody else from that child. So no more is kept than
 //! half of the children, and nothing while anybody waits.
 
-use runtime::backlog::Queue;
+use runtime::backlog::AcceptQueue;
 use scoreboard::PoolSums;
 
 /// How many connections with a request a process may have, when the application has so many
@@ -19,7 +19,7 @@ pub(super) fn busy_max(
     children: Option<u32>,
     wanted: u32,
     sums: &PoolSums,
-    others: Option<Queue>,
+    others: Option<AcceptQueue>,
 ) -> u32 {
     let Some(children) = children else { return u32::MAX };
     let places = children.saturating_add(others.map_or(0, places_among));
@@ -38,7 +38,7 @@ pub(super) fn busy_max(
 /// How many of ours may wait in a queue in which others wait: three for each of them, which is
 /// three quarters of all. So it comes to nothing when the others are gone, and a queue is never
 /// filled by us.
-fn places_among(queue: Queue) -> u32 {
+fn places_among(queue: AcceptQueue) -> u32 {
     (queue.waiting.saturating_mul(3) / 4).min(queue.most / 2)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn idle_max(children: Option<u32>, seen: u32) -> u32 {
 
 /// Whether somebody waits at the application's socket beside those connections of ours that may
 /// not have been accepted yet.
-pub(super) fn others_wait(queue: Option<Queue>, sums: &PoolSums) -> Option<Queue> {
+pub(super) fn others_wait(queue: Option<AcceptQueue>, sums: &PoolSums) -> Option<AcceptQueue> {
     queue.filter(|queue| queue.waiting > sums.fresh)
 }
 
@@ -94,7 +94,7 @@ mod tests {
     fn connections_of_our_own_are_not_others() {
         let fresh = |fresh| PoolSums { fresh, ..PoolSums::default() };
         let waits = |waiting, ours| {
-            let queue = Queue { waiting, most: 128 };
+            let queue = AcceptQueue { waiting, most: 128 };
             others_wait(Some(queue), &fresh(ours)).is_some()
         };
         assert!(waits(1, 0));
@@ -110,7 +110,7 @@ mod tests {
         let settle = |others: u32, mut ours: u32, most| {
             for _ in 0..100 {
                 let waiting = others + ours.saturating_sub(4);
-                let queue = (waiting > 0).then_some(Queue { waiting, most });
+                let queue = (waiting > 0).then_some(AcceptQueue { waiting, most });
                 ours = busy_max(Some(4), 256, &sums(256), queue).min(256);
             }
             ours

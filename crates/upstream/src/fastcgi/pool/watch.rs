@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// One thread's part in it.
 #[derive(Clone)]
-pub struct Watch {
+pub struct PoolWatch {
     pools: Arc<Pools>,
     descriptors: DescriptorCount,
     is_on: Rc<Cell<bool>>,
@@ -18,7 +18,7 @@ pub struct Watch {
     has_task: Rc<Cell<bool>>,
 }
 
-impl Watch {
+impl PoolWatch {
     /// For a thread that has looked after nothing yet. What its connections hold is counted with
     /// the other descriptors of the process.
     pub fn new(pools: Arc<Pools>, descriptors: DescriptorCount) -> Self {

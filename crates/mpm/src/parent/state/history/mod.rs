@@ -3,7 +3,7 @@
 
 pub(crate) mod vitals;
 
-use scoreboard::{AtLimit, SECONDS_SHOWN, Scoreboard, Second, Totals};
+use scoreboard::{AtLimit, HistorySecond, SECONDS_SHOWN, Scoreboard, Totals};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use vitals::Vitals;
@@ -20,7 +20,7 @@ pub(crate) struct HistoryWriter {
     pub(crate) due_ms: u64,
     pub(crate) vitals: Vitals,
     /// The last minute, for the board of the next generation.
-    pub(crate) seconds: VecDeque<Second>,
+    pub(crate) seconds: VecDeque<HistorySecond>,
     /// Totals of generations that are gone.
     pub(crate) gone: Totals,
     /// Boards of generations that finish what they have.
@@ -28,12 +28,12 @@ pub(crate) struct HistoryWriter {
     pub(crate) cpu_us: u64,
     /// User and system time of children that have ended, and of scripts.
     pub(crate) others_us: [u64; 2],
-    pub(crate) limit: Limit,
+    pub(crate) limit: FullPeriod,
 }
 
 /// How long every slot has been taken.
 #[derive(Default)]
-pub(crate) struct Limit {
+pub(crate) struct FullPeriod {
     pub(crate) total_ms: u64,
     times: u64,
     since_ms: Option<u64>,
@@ -42,7 +42,7 @@ pub(crate) struct Limit {
     pub(crate) is_told: bool,
 }
 
-impl Limit {
+impl FullPeriod {
     /// A second; `elapsed_ms` have passed since the one before. Says for how long the server was at
     /// its limit if that is over now, and the log was told of it.
     pub(crate) fn add_second(
@@ -93,7 +93,7 @@ impl HistoryWriter {
             older: Vec::new(),
             cpu_us: 0,
             others_us: [0; 2],
-            limit: Limit::default(),
+            limit: FullPeriod::default(),
         }
     }
 
@@ -108,7 +108,7 @@ impl HistoryWriter {
         self.vitals = Vitals::closed();
     }
 
-    pub(crate) fn keep(&mut self, second: Second) {
+    pub(crate) fn keep(&mut self, second: HistorySecond) {
         self.seconds.push_back(second);
         while self.seconds.len() > SECONDS_SHOWN {
             self.seconds.pop_front();
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn time_at_the_limit_is_counted_and_its_end_is_told_once() {
-        let mut limit = Limit { is_told: true, ..Limit::default() };
+        let mut limit = FullPeriod { is_told: true, ..FullPeriod::default() };
         assert_eq!(limit.add_second(false, 1000, 1000), None);
         assert_eq!(limit.view(), AtLimit::default());
         for second in 2..=6 {

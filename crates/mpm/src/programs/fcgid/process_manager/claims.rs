@@ -1,6 +1,6 @@
 //! What those who wait have claimed already, while the process manager goes through them in order.
 
-use super::{ClassId, Process, ProcessId, State};
+use super::{ClassId, ManagedProcess, ProcessId, State};
 use std::collections::BTreeMap;
 
 /// What is there that has not been promised to anybody.
@@ -22,7 +22,7 @@ struct ClassClaims {
 }
 
 impl Claims {
-    pub(super) fn of(processes: &BTreeMap<ProcessId, Process>) -> Self {
+    pub(super) fn of(processes: &BTreeMap<ProcessId, ManagedProcess>) -> Self {
         let mut claims = Self { classes: BTreeMap::new(), ending: 0 };
         for (id, process) in processes {
             let class = claims.classes.entry(process.class).or_default();

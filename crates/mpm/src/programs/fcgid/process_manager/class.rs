@@ -1,7 +1,7 @@
 //! What the process manager knows of a class of processes besides these: its terms, and how often
 //! one may be started.
 
-use gateway::fcgid::manage::{Scores, Terms};
+use gateway::fcgid::manage::{ClassTerms, Scores};
 
 /// How long a command that fails at once is left alone, at first and at most. Not for long: one
 /// request that ends its process must not keep others waiting.
@@ -12,7 +12,7 @@ const PAUSE_MS: [u64; 2] = [100, 2000];
 pub(super) struct ClassState<K> {
     /// What it is called outside.
     pub(super) key: K,
-    pub(super) terms: Terms,
+    pub(super) terms: ClassTerms,
     /// What starting processes has cost; each second gives some of it back.
     score: i64,
     scored_ms: u64,
@@ -23,7 +23,7 @@ pub(super) struct ClassState<K> {
 }
 
 impl<K> ClassState<K> {
-    pub(super) fn new(key: K, terms: Terms, now_ms: u64) -> Self {
+    pub(super) fn new(key: K, terms: ClassTerms, now_ms: u64) -> Self {
         Self { key, terms, score: 0, scored_ms: now_ms, failures: 0, resume_ms: 0 }
     }
 
@@ -97,7 +97,7 @@ mod tests {
     const SCORES: Scores = Scores { spawn: 1, termination: 2, second: 1, limit: 10 };
 
     fn class() -> ClassState<()> {
-        let terms = Terms {
+        let terms = ClassTerms {
             idle_ms: None,
             busy_ms: None,
             life_ms: None,

@@ -10,7 +10,7 @@ mod class;
 
 use claims::Claims;
 use class::ClassState;
-use gateway::fcgid::manage::{Scores, Terms};
+use gateway::fcgid::manage::{ClassTerms, Scores};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Classes that are known before those are forgotten that nobody needs, and at most: each may be
@@ -58,7 +58,7 @@ impl Why {
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Action<K> {
+pub(crate) enum ManagerAction<K> {
     /// Start a process; then `started` or `failed` follows.
     Start { process: ProcessId, class: K },
     /// Give the process to the request; then `done` or `unreachable` follows.
@@ -71,7 +71,7 @@ pub(crate) enum Action<K> {
 
 /// What came of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum ManagerOutcome {
     /// It was answered, and the process may have another one.
     Answered,
     /// Nobody listens any more, and the process will notice: see `finished`.
@@ -102,7 +102,7 @@ enum State {
 }
 
 #[derive(Debug)]
-struct Process {
+struct ManagedProcess {
     class: ClassId,
     state: State,
     started_ms: u64,
@@ -118,9 +118,9 @@ pub(crate) struct ProcessManager<K> {
     scores: Scores,
     ids: BTreeMap<K, ClassId>,
     classes: BTreeMap<ClassId, ClassState<K>>,
-    processes: BTreeMap<ProcessId, Process>,
+    processes: BTreeMap<ProcessId, ManagedProcess>,
     waiting: VecDeque<WaitingRequest>,
-    actions: VecDeque<Action<K>>,
+    actions: VecDeque<ManagerAction<K>>,
     next_class: ClassId,
     next_process: u64,
     is_draining: bool,
@@ -145,7 +145,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     /// From now on there may be so many processes. Idle ones that are too many go.
     pub(crate) fn allow(&mut self, processes_max: usize, now_ms: u64) {
         self.processes_max = processes_max;
-        let is_staying = |process: &&Process| !matches!(process.state, State::Ending(_));
+        let is_staying = |process: &&ManagedProcess| !matches!(process.state, State::Ending(_));
         let staying = self.processes.values().filter(is_staying).count();
         for _ in processes_max..staying {
             let Some(process) = Claims::of(&self.processes).longest_idle() else { return };
@@ -158,15 +158,15 @@ impl<K: Ord + Clone> ProcessManager<K> {
         if self.processes.len() < self.processes_max {
             return 0;
         }
-        let is_starting = |process: &&Process| matches!(process.state, State::Starting);
+        let is_starting = |process: &&ManagedProcess| matches!(process.state, State::Starting);
         self.waiting.len().saturating_sub(self.processes.values().filter(is_starting).count())
     }
 
     /// A request needs a process of `class`.
-    pub(crate) fn ask(&mut self, request: RequestId, class: K, terms: Terms, now_ms: u64) {
+    pub(crate) fn ask(&mut self, request: RequestId, class: K, terms: ClassTerms, now_ms: u64) {
         self.forget_classes(now_ms);
         if self.classes.len() >= CLASSES_MAX && !self.ids.contains_key(&class) {
-            self.actions.push_back(Action::Refuse { request, is_hopeless: false });
+            self.actions.push_back(ManagerAction::Refuse { request, is_hopeless: false });
             return;
         }
         let class = *self.ids.entry(class).or_insert_with_key(|key| {
@@ -190,7 +190,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
 
     /// A process could not be started. Where no other is there, nobody need wait for it.
     pub(crate) fn failed(&mut self, process: ProcessId, now_ms: u64) {
-        let Some(Process { class, .. }) = self.processes.remove(&process) else { return };
+        let Some(ManagedProcess { class, .. }) = self.processes.remove(&process) else { return };
         if let Some(known) = self.classes.get_mut(&class) {
             known.has_failed(&self.scores, now_ms);
         }
@@ -198,7 +198,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
             return;
         }
         let of_it = |waiting: &&WaitingRequest| waiting.class == class;
-        let refuse = |waiting: &WaitingRequest| Action::Refuse {
+        let refuse = |waiting: &WaitingRequest| ManagerAction::Refuse {
             request: waiting.request,
             is_hopeless: true,
         };
@@ -216,15 +216,15 @@ impl<K: Ord + Clone> ProcessManager<K> {
     }
 
     /// A process has done with its request.
-    pub(crate) fn done(&mut self, process: ProcessId, outcome: Outcome, now_ms: u64) {
+    pub(crate) fn done(&mut self, process: ProcessId, outcome: ManagerOutcome, now_ms: u64) {
         let Some(known) = self.processes.get_mut(&process) else { return };
         if !matches!(known.state, State::Busy(_)) {
             return;
         }
         match outcome {
-            Outcome::Abandoned => known.state = State::Finishing,
-            Outcome::Suspect => self.end(process, Why::CommunicationError, now_ms),
-            Outcome::Answered => {
+            ManagerOutcome::Abandoned => known.state = State::Finishing,
+            ManagerOutcome::Suspect => self.end(process, Why::CommunicationError, now_ms),
+            ManagerOutcome::Answered => {
                 if let Some(class) = self.classes.get_mut(&known.class) {
                     class.works();
                 }
@@ -270,7 +270,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     }
 
     /// What is to be done now: ask until there is nothing.
-    pub(crate) fn next(&mut self, now_ms: u64) -> Option<Action<K>> {
+    pub(crate) fn next(&mut self, now_ms: u64) -> Option<ManagerAction<K>> {
         self.actions
             .pop_front()
             .or_else(|| self.refuse_overdue(now_ms))
@@ -317,11 +317,11 @@ impl<K: Ord + Clone> ProcessManager<K> {
             && !matches!(known.state, State::Ending(_))
         {
             (known.state, known.since_ms) = (State::Ending(why), now_ms);
-            self.actions.push_back(Action::End { process, why });
+            self.actions.push_back(ManagerAction::End { process, why });
         }
     }
 
-    fn refuse_overdue(&mut self, now_ms: u64) -> Option<Action<K>> {
+    fn refuse_overdue(&mut self, now_ms: u64) -> Option<ManagerAction<K>> {
         let is_due = |waiting: &WaitingRequest| {
             self.classes
                 .get(&waiting.class)
@@ -329,10 +329,10 @@ impl<K: Ord + Clone> ProcessManager<K> {
         };
         let nth = self.waiting.iter().position(is_due)?;
         let request = self.waiting.remove(nth)?.request;
-        Some(Action::Refuse { request, is_hopeless: false })
+        Some(ManagerAction::Refuse { request, is_hopeless: false })
     }
 
-    fn end_overdue(&mut self, now_ms: u64) -> Option<Action<K>> {
+    fn end_overdue(&mut self, now_ms: u64) -> Option<ManagerAction<K>> {
         let counts = self.counts();
         let due = self.processes.iter().find_map(|(id, process)| {
             let (due_ms, why) = self.overdue(process, &counts)?;
@@ -344,7 +344,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     }
 
     /// When a process is to be ended, and why (scan_idlelist and scan_busylist of fcgid_pm_main.c).
-    fn overdue(&self, process: &Process, counts: &Counts) -> Option<(u64, Why)> {
+    fn overdue(&self, process: &ManagedProcess, counts: &Counts) -> Option<(u64, Why)> {
         let terms = self.classes.get(&process.class)?.terms;
         let at = |limit_ms: Option<u64>, since_ms: u64, why| {
             limit_ms.map(|limit_ms| (since_ms.saturating_add(limit_ms), why))
@@ -380,7 +380,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
 
     /// Go through those who wait, in order. Each claims what will be its own, so that nobody who
     /// came later gets it.
-    fn serve(&mut self, now_ms: u64) -> Option<Action<K>> {
+    fn serve(&mut self, now_ms: u64) -> Option<ManagerAction<K>> {
         if self.waiting.is_empty() {
             return None;
         }
@@ -406,24 +406,25 @@ impl<K: Ord + Clone> ProcessManager<K> {
         None
     }
 
-    fn lease(&mut self, nth: usize, process: ProcessId, now_ms: u64) -> Option<Action<K>> {
+    fn lease(&mut self, nth: usize, process: ProcessId, now_ms: u64) -> Option<ManagerAction<K>> {
         let waiting = self.waiting.remove(nth)?;
         let request = waiting.request;
         let known = self.processes.get_mut(&process)?;
         (known.state, known.since_ms) = (State::Busy(waiting), now_ms);
-        Some(Action::Lease { process, request })
+        Some(ManagerAction::Lease { process, request })
     }
 
-    fn start(&mut self, class: ClassId, now_ms: u64) -> Option<Action<K>> {
+    fn start(&mut self, class: ClassId, now_ms: u64) -> Option<ManagerAction<K>> {
         let known = self.classes.get_mut(&class)?;
         known.is_charged(&self.scores, now_ms);
         let key = known.key.clone();
         let process = ProcessId(self.next_process);
         self.next_process += 1;
         let state = State::Starting;
-        let new = Process { class, state, started_ms: now_ms, since_ms: now_ms, requests: 0 };
+        let new =
+            ManagedProcess { class, state, started_ms: now_ms, since_ms: now_ms, requests: 0 };
         self.processes.insert(process, new);
-        Some(Action::Start { process, class: key })
+        Some(ManagerAction::Start { process, class: key })
     }
 
     /// How many processes the class may have now, apart from the room for them

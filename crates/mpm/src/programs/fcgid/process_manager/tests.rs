@@ -9,7 +9,7 @@ const SCORES: Scores = Scores { spawn: 1, termination: 2, second: 1, limit: 10 }
 /// No score keeps anybody waiting.
 const FREE: Scores = Scores { spawn: 0, termination: 0, second: 1, limit: 10 };
 
-const TERMS: Terms = Terms {
+const TERMS: ClassTerms = ClassTerms {
     idle_ms: Some(300_000),
     busy_ms: Some(100_000),
     life_ms: Some(3_600_000),
@@ -27,14 +27,16 @@ fn actions(process_manager: &mut Named, now_ms: u64) -> Vec<String> {
     let mut said = Vec::new();
     while let Some(command) = process_manager.next(now_ms) {
         said.push(match command {
-            Action::Start { process, class } => {
+            ManagerAction::Start { process, class } => {
                 process_manager.started(process, now_ms);
                 format!("start {class}{}", process.0)
             }
-            Action::Lease { process, request } => format!("{request} gets {}", process.0),
-            Action::End { process, why } => format!("end {}: {}", process.0, why.words()),
-            Action::Refuse { request, is_hopeless: false } => format!("{request} gets none"),
-            Action::Refuse { request, is_hopeless: true } => format!("{request} is hopeless"),
+            ManagerAction::Lease { process, request } => format!("{request} gets {}", process.0),
+            ManagerAction::End { process, why } => format!("end {}: {}", process.0, why.words()),
+            ManagerAction::Refuse { request, is_hopeless: false } => format!("{request} gets none"),
+            ManagerAction::Refuse { request, is_hopeless: true } => {
+                format!("{request} is hopeless")
+            }
         });
     }
     said
@@ -47,8 +49,8 @@ fn a_process_serves_one_request_after_the_other() {
     assert_eq!(actions(&mut process_manager, 0), ["start a0", "1 gets 0"]);
     process_manager.ask(2, "a", TERMS, 10);
     assert_eq!(actions(&mut process_manager, 10), ["start a1", "2 gets 1"]);
-    process_manager.done(ProcessId(0), Outcome::Answered, 20);
-    process_manager.done(ProcessId(1), Outcome::Answered, 30);
+    process_manager.done(ProcessId(0), ManagerOutcome::Answered, 20);
+    process_manager.done(ProcessId(1), ManagerOutcome::Answered, 30);
     // The one that was used last, so that the other one may be ended one day.
     process_manager.ask(3, "a", TERMS, 40);
     assert_eq!(actions(&mut process_manager, 40), ["3 gets 1"]);
@@ -65,7 +67,7 @@ fn who_finds_no_process_waits_and_is_served_in_order() {
     assert_eq!(actions(&mut process_manager, 5), ["start a0", "1 gets 0"]);
     assert_eq!(process_manager.due_ms(5), Some(20_002));
     process_manager.leave(2);
-    process_manager.done(ProcessId(0), Outcome::Answered, 9);
+    process_manager.done(ProcessId(0), ManagerOutcome::Answered, 9);
     assert_eq!(actions(&mut process_manager, 9), ["3 gets 0"]);
     process_manager.ask(4, "a", TERMS, 10);
     assert_eq!(actions(&mut process_manager, 20_009), [""; 0]);
@@ -79,11 +81,11 @@ fn an_idle_process_makes_room_for_another_command_in_the_order_of_requests() {
     process_manager.ask(2, "b", TERMS, 1);
     process_manager.ask(3, "a", TERMS, 2);
     assert_eq!(actions(&mut process_manager, 2), ["start a0", "1 gets 0"]);
-    process_manager.done(ProcessId(0), Outcome::Answered, 3);
+    process_manager.done(ProcessId(0), ManagerOutcome::Answered, 3);
     assert_eq!(actions(&mut process_manager, 3), ["end 0: makes room for another command"]);
     assert_eq!(process_manager.exited(ProcessId(0), 4), Some(Why::MakesRoom));
     assert_eq!(actions(&mut process_manager, 4), ["start b1", "2 gets 1"]);
-    process_manager.done(ProcessId(1), Outcome::Answered, 5);
+    process_manager.done(ProcessId(1), ManagerOutcome::Answered, 5);
     assert_eq!(actions(&mut process_manager, 5), ["end 1: makes room for another command"]);
     process_manager.exited(ProcessId(1), 6);
     assert_eq!(actions(&mut process_manager, 6), ["start a2", "3 gets 2"]);
@@ -91,15 +93,17 @@ fn an_idle_process_makes_room_for_another_command_in_the_order_of_requests() {
 
 #[test]
 fn processes_end_when_they_idle_are_old_or_have_served_enough() {
-    let terms = Terms { processes_min: 1, requests_max: Some(2), ..TERMS };
+    let terms = ClassTerms { processes_min: 1, requests_max: Some(2), ..TERMS };
     let mut process_manager = Named::new(10, SCORES);
     (1..=3).for_each(|request| process_manager.ask(request, "a", terms, 0));
     actions(&mut process_manager, 0);
-    (0..3).for_each(|process| process_manager.done(ProcessId(process), Outcome::Answered, 1000));
+    (0..3).for_each(|process| {
+        process_manager.done(ProcessId(process), ManagerOutcome::Answered, 1000)
+    });
     assert_eq!(actions(&mut process_manager, 1000), [""; 0]);
     process_manager.ask(4, "a", terms, 2000);
     assert_eq!(actions(&mut process_manager, 2000), ["4 gets 2"]);
-    process_manager.done(ProcessId(2), Outcome::Answered, 3000);
+    process_manager.done(ProcessId(2), ManagerOutcome::Answered, 3000);
     assert_eq!(actions(&mut process_manager, 3000), ["end 2: lifetime expired"]);
     process_manager.exited(ProcessId(2), 3000);
     assert_eq!(process_manager.due_ms(3000), Some(301_000));
@@ -107,24 +111,24 @@ fn processes_end_when_they_idle_are_old_or_have_served_enough() {
     assert_eq!(actions(&mut process_manager, 301_000), ["end 0: idle timeout"]);
     process_manager.exited(ProcessId(0), 301_001);
     assert_eq!(process_manager.due_ms(301_001), None);
-    let terms = Terms { processes_min: 0, idle_ms: None, ..terms };
+    let terms = ClassTerms { processes_min: 0, idle_ms: None, ..terms };
     process_manager.ask(5, "a", terms, 302_000);
     assert_eq!(actions(&mut process_manager, 302_000), ["5 gets 1"]);
-    process_manager.done(ProcessId(1), Outcome::Answered, 302_001);
+    process_manager.done(ProcessId(1), ManagerOutcome::Answered, 302_001);
     assert_eq!(actions(&mut process_manager, 302_001), ["end 1: lifetime expired"]);
 }
 
 #[test]
 fn age_counts_from_the_start_and_idling_from_the_last_request() {
-    let terms = Terms { processes_min: 0, ..TERMS };
+    let terms = ClassTerms { processes_min: 0, ..TERMS };
     let mut process_manager = Named::new(10, SCORES);
     process_manager.ask(1, "a", terms, 0);
     actions(&mut process_manager, 0);
-    process_manager.done(ProcessId(0), Outcome::Answered, 99_000);
+    process_manager.done(ProcessId(0), ManagerOutcome::Answered, 99_000);
     assert_eq!(process_manager.due_ms(99_000), Some(399_000));
-    process_manager.ask(2, "a", Terms { life_ms: Some(200_000), ..terms }, 150_000);
+    process_manager.ask(2, "a", ClassTerms { life_ms: Some(200_000), ..terms }, 150_000);
     actions(&mut process_manager, 150_000);
-    process_manager.done(ProcessId(0), Outcome::Answered, 199_000);
+    process_manager.done(ProcessId(0), ManagerOutcome::Answered, 199_000);
     assert_eq!(process_manager.due_ms(199_000), Some(200_000));
     assert_eq!(actions(&mut process_manager, 200_000), ["end 0: lifetime expired"]);
 }
@@ -134,10 +138,10 @@ fn who_takes_too_long_or_is_suspect_is_ended() {
     let mut process_manager = Named::new(10, SCORES);
     (1..=3).for_each(|request| process_manager.ask(request, "a", TERMS, 0));
     actions(&mut process_manager, 0);
-    process_manager.done(ProcessId(1), Outcome::Suspect, 10);
+    process_manager.done(ProcessId(1), ManagerOutcome::Suspect, 10);
     assert_eq!(actions(&mut process_manager, 10), ["end 1: communication error"]);
     // It goes on with what nobody waits for, and has no more time for that than for anything.
-    process_manager.done(ProcessId(2), Outcome::Abandoned, 20);
+    process_manager.done(ProcessId(2), ManagerOutcome::Abandoned, 20);
     let ends = ["end 0: busy timeout", "end 2: busy timeout"];
     assert_eq!(actions(&mut process_manager, 100_000), ends);
     process_manager.finished(ProcessId(2), 100_001);
@@ -149,7 +153,7 @@ fn who_has_noticed_that_nobody_waits_gets_the_next_request() {
     let mut process_manager = Named::new(1, SCORES);
     process_manager.ask(1, "a", TERMS, 0);
     actions(&mut process_manager, 0);
-    process_manager.done(ProcessId(0), Outcome::Abandoned, 10);
+    process_manager.done(ProcessId(0), ManagerOutcome::Abandoned, 10);
     process_manager.ask(2, "a", TERMS, 20);
     assert_eq!(actions(&mut process_manager, 20), [""; 0]);
     process_manager.finished(ProcessId(0), 30);
@@ -175,7 +179,7 @@ fn a_command_that_cannot_be_started_is_said_at_once_and_left_alone_for_a_while()
     let mut process_manager = Named::new(5, SCORES);
     process_manager.ask(1, "a", TERMS, 0);
     process_manager.ask(2, "a", TERMS, 0);
-    let Some(Action::Start { process, .. }) = process_manager.next(0) else { panic!() };
+    let Some(ManagerAction::Start { process, .. }) = process_manager.next(0) else { panic!() };
     process_manager.failed(process, 0);
     assert_eq!(actions(&mut process_manager, 0), ["1 is hopeless", "2 is hopeless"]);
     process_manager.ask(3, "a", TERMS, 10);
@@ -210,14 +214,14 @@ fn one_that_drains_ends_what_idles_and_goes_on_with_what_is_wanted() {
     process_manager.ask(1, "a", TERMS, 0);
     process_manager.ask(2, "b", TERMS, 0);
     actions(&mut process_manager, 0);
-    process_manager.done(ProcessId(0), Outcome::Answered, 1);
+    process_manager.done(ProcessId(0), ManagerOutcome::Answered, 1);
     process_manager.drain();
     assert_eq!(actions(&mut process_manager, 2), ["end 0: shutting down"]);
     process_manager.ask(3, "b", TERMS, 3);
     process_manager.exited(ProcessId(0), 3);
     assert_eq!(actions(&mut process_manager, 3), ["start b2", "3 gets 2"]);
-    process_manager.done(ProcessId(1), Outcome::Answered, 4);
-    process_manager.done(ProcessId(2), Outcome::Answered, 4);
+    process_manager.done(ProcessId(1), ManagerOutcome::Answered, 4);
+    process_manager.done(ProcessId(2), ManagerOutcome::Answered, 4);
     assert_eq!(actions(&mut process_manager, 4), ["end 1: shutting down", "end 2: shutting down"]);
     process_manager.exited(ProcessId(1), 5);
     process_manager.exited(ProcessId(2), 5);
@@ -263,7 +267,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 struct World {
     process_manager: ProcessManager<u8>,
     now_ms: u64,
-    terms: Terms,
+    terms: ClassTerms,
     processes_max: usize,
     /// Those that are not gone, with their class and whether they were told to end.
     alive: BTreeMap<ProcessId, (u8, bool)>,
@@ -276,7 +280,7 @@ struct World {
 
 impl World {
     fn new(processes_max: usize, class_max: usize, scores: Scores) -> Self {
-        let terms = Terms {
+        let terms = ClassTerms {
             processes_max: class_max,
             processes_min: 0,
             requests_max: Some(3),
@@ -310,9 +314,9 @@ impl World {
             Event::Done(nth, outcome) => {
                 if let Some(process) = Self::nth(self.busy.keys().copied(), nth) {
                     let outcome = match outcome {
-                        0 => Outcome::Suspect,
-                        1 => Outcome::Abandoned,
-                        _ => Outcome::Answered,
+                        0 => ManagerOutcome::Suspect,
+                        1 => ManagerOutcome::Abandoned,
+                        _ => ManagerOutcome::Answered,
                     };
                     self.process_manager.done(process, outcome, self.now_ms);
                     self.busy.remove(&process);
@@ -345,7 +349,7 @@ impl World {
             self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let is_bad = self.chance >> 60 == 0;
             match command {
-                Action::Start { process, class } => {
+                ManagerAction::Start { process, class } => {
                     self.alive.insert(process, (class, false));
                     let of_class = self.alive.values().filter(|row| row.0 == class).count();
                     assert!(self.alive.len() <= self.processes_max, "too many processes");
@@ -357,7 +361,7 @@ impl World {
                         self.process_manager.started(process, self.now_ms);
                     }
                 }
-                Action::Lease { process, request } => {
+                ManagerAction::Lease { process, request } => {
                     let (class, was_told) = self.alive[&process];
                     assert!(!was_told, "a process that ends is given away");
                     let first = self.waiting.iter().find(|row| row.1 == class).unwrap();
@@ -370,11 +374,11 @@ impl World {
                         assert_eq!(other, None, "a process has two requests");
                     }
                 }
-                Action::End { process, .. } => {
+                ManagerAction::End { process, .. } => {
                     let row = self.alive.get_mut(&process).unwrap();
                     assert!(!std::mem::replace(&mut row.1, true), "told twice");
                 }
-                Action::Refuse { request, is_hopeless } => {
+                ManagerAction::Refuse { request, is_hopeless } => {
                     let nth = self.waiting.iter().position(|row| row.0 == request).unwrap();
                     let since_ms = self.waiting.remove(nth).2;
                     assert!(is_hopeless || self.now_ms >= since_ms + self.terms.connect_ms);
@@ -390,7 +394,7 @@ impl World {
         for waiting in &self.waiting {
             assert!(self.now_ms < waiting.2 + self.terms.connect_ms, "forgotten");
             let class = self.process_manager.ids[&waiting.1];
-            let idles = |(id, process): (&ProcessId, &Process)| {
+            let idles = |(id, process): (&ProcessId, &ManagedProcess)| {
                 matches!(process.state, State::Idle)
                     && process.class == class
                     && self.alive.contains_key(id)
@@ -415,7 +419,7 @@ impl World {
                 self.process_manager.exited(process, self.now_ms);
             }
             for process in std::mem::take(&mut self.busy).into_keys() {
-                self.process_manager.done(process, Outcome::Answered, self.now_ms);
+                self.process_manager.done(process, ManagerOutcome::Answered, self.now_ms);
             }
             let all: Vec<ProcessId> = self.alive.keys().copied().collect();
             all.into_iter().for_each(|process| self.process_manager.finished(process, self.now_ms));
@@ -450,7 +454,10 @@ fn so_many_commands_are_known_and_no_more() {
     (0..most).for_each(|nth| process_manager.ask(nth, nth, TERMS, 0));
     assert_eq!(process_manager.next(0), None);
     process_manager.ask(most, most, TERMS, 0);
-    assert_eq!(process_manager.next(0), Some(Action::Refuse { request: most, is_hopeless: false }));
+    assert_eq!(
+        process_manager.next(0),
+        Some(ManagerAction::Refuse { request: most, is_hopeless: false })
+    );
     process_manager.ask(most + 1, 0, TERMS, 0);
     assert_eq!(process_manager.next(0), None);
 }

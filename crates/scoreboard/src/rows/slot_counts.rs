@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Part of a row.
 #[repr(C)]
-pub(crate) struct Tally {
+pub(crate) struct SlotCounts {
     connection_requests: AtomicU64,
     connection_bytes: AtomicU64,
     child_requests: AtomicU64,
@@ -18,7 +18,7 @@ pub(crate) struct Tally {
 
 /// The same as plain values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TallyView {
+pub struct SlotCountsView {
     /// Requests answered on the connection that the slot is bound to, where it is bound to one.
     pub connection_requests: u64,
     /// Bytes sent on it.
@@ -35,7 +35,7 @@ pub struct TallyView {
     pub port: u16,
 }
 
-impl Tally {
+impl SlotCounts {
     /// Another child takes the slot over.
     pub(crate) fn open(&self) {
         let Self { connection_requests, connection_bytes, child_requests, child_bytes, .. } = self;
@@ -69,8 +69,8 @@ impl Tally {
         self.last_us.store(busy_us, Relaxed);
     }
 
-    pub(crate) fn view(&self) -> TallyView {
-        TallyView {
+    pub(crate) fn view(&self) -> SlotCountsView {
+        SlotCountsView {
             connection_requests: self.connection_requests.load(Relaxed),
             connection_bytes: self.connection_bytes.load(Relaxed),
             child_requests: self.child_requests.load(Relaxed),

@@ -3,7 +3,7 @@
 /// What a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Cause {
+pub enum WaitCause {
     /// A free request slot.
     Slot = 0,
     /// Bytes of the client: its head, or its body.
@@ -28,19 +28,19 @@ pub enum Cause {
 pub const CAUSES: usize = 9;
 
 /// Cause, name in figures, and words for people.
-const CAUSE_NAMES: [(Cause, &str, &str); CAUSES] = [
-    (Cause::Slot, "slot", "queueing for a request slot"),
-    (Cause::ClientRead, "client_read", "reading from clients"),
-    (Cause::ClientWrite, "client_write", "writing to slow clients"),
-    (Cause::BackendConnect, "backend_connect", "connecting to a backend"),
-    (Cause::BackendFirstByte, "backend_first_byte", "waiting for a backend"),
-    (Cause::BackendBody, "backend_body", "reading from a backend"),
-    (Cause::Disk, "disk", "waiting for a disk"),
-    (Cause::Helper, "helper", "looking up passwords and names"),
-    (Cause::Handler, "handler", "waiting in a handler"),
+const CAUSE_NAMES: [(WaitCause, &str, &str); CAUSES] = [
+    (WaitCause::Slot, "slot", "queueing for a request slot"),
+    (WaitCause::ClientRead, "client_read", "reading from clients"),
+    (WaitCause::ClientWrite, "client_write", "writing to slow clients"),
+    (WaitCause::BackendConnect, "backend_connect", "connecting to a backend"),
+    (WaitCause::BackendFirstByte, "backend_first_byte", "waiting for a backend"),
+    (WaitCause::BackendBody, "backend_body", "reading from a backend"),
+    (WaitCause::Disk, "disk", "waiting for a disk"),
+    (WaitCause::Helper, "helper", "looking up passwords and names"),
+    (WaitCause::Handler, "handler", "waiting in a handler"),
 ];
 
-impl Cause {
+impl WaitCause {
     /// All of them, in the order of their numbers.
     pub fn all() -> impl Iterator<Item = Self> {
         CAUSE_NAMES.iter().map(|row| row.0)
@@ -64,18 +64,18 @@ impl Cause {
 
 /// Times of a request, or the sums of many, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct RequestTimes {
     /// From its first byte to the last of its answer.
     pub wall_ns: u64,
     /// On a processor.
     pub cpu_ns: u64,
     /// Ready for a processor, and without one.
     pub run_queue_ns: u64,
-    /// By [`Cause`].
+    /// By [`WaitCause`].
     pub waits_ns: [u64; CAUSES],
 }
 
-impl Times {
+impl RequestTimes {
     /// The wall time without the waits.
     pub fn active_ns(&self) -> u64 {
         self.waits_ns.iter().fold(self.wall_ns, |left, wait| left.saturating_sub(*wait))
@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn every_cause_stands_at_its_number() {
-        for (number, cause) in (0..).zip(Cause::all()) {
-            assert_eq!((cause as u8, Cause::from_raw(number)), (number, Some(cause)));
+        for (number, cause) in (0..).zip(WaitCause::all()) {
+            assert_eq!((cause as u8, WaitCause::from_raw(number)), (number, Some(cause)));
         }
-        assert_eq!(Cause::from_raw(200), None);
+        assert_eq!(WaitCause::from_raw(200), None);
     }
 }

@@ -1,14 +1,14 @@
 //! ab's figures, from what the engine has counted.
 
 use super::arguments::AbArguments;
-use super::target::Target;
-use super::verdict::Part;
+use super::target::AbTarget;
+use super::verdict::FailurePart;
 use load::Histogram;
-use load::run::Outcome;
-use load::{Failure, Window};
+use load::run::RunOutcome;
+use load::{FailureKind, Window};
 
 /// Everything that the report says.
-pub(super) struct Tally<'a> {
+pub(super) struct AbFigures<'a> {
     /// The Server field of the first answer.
     pub(super) software: String,
     pub(super) host: &'a str,
@@ -34,13 +34,13 @@ pub(super) struct Tally<'a> {
     pub(super) received_bytes: u64,
     pub(super) sent_bytes: u64,
     pub(super) body_bytes: u64,
-    pub(super) times: [Times; 4],
+    pub(super) times: [TimesLine; 4],
     /// From the beginning of a connection to the end of its answer.
     pub(super) total: &'a Histogram,
 }
 
 /// One line of the table of times.
-pub(super) struct Times {
+pub(super) struct TimesLine {
     /// As the line begins.
     pub(super) label: &'static str,
     /// As warnings call it.
@@ -52,17 +52,21 @@ pub(super) struct Times {
     pub(super) max_ms: u64,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> AbFigures<'a> {
     pub(super) fn of(
         arguments: &AbArguments,
-        target: &'a Target,
-        outcome: &'a Outcome,
+        target: &'a AbTarget,
+        outcome: &'a RunOutcome,
         threads: usize,
     ) -> Self {
         let window = &outcome.total;
-        let [connect_failures, receive_failures, length_failures, exceptions] =
-            [Part::Connect, Part::Receive, Part::Length, Part::Exceptions]
-                .map(|part| part.count(window));
+        let [connect_failures, receive_failures, length_failures, exceptions] = [
+            FailurePart::Connect,
+            FailurePart::Receive,
+            FailurePart::Length,
+            FailurePart::Exceptions,
+        ]
+        .map(|part| part.count(window));
         Self {
             software: software(outcome.first_head.as_deref().unwrap_or_default()),
             host: &target.host,
@@ -88,10 +92,10 @@ impl<'a> Tally<'a> {
             sent_bytes: window.sent_bytes,
             body_bytes: window.body_bytes,
             times: [
-                Times::of("Connect:", "the initial connection time", &window.connect),
-                Times::of("Processing:", "the processing time", &window.service),
-                Times::of("Waiting:", "the waiting time", &window.first_byte),
-                Times::of("Total:", "the total time", &window.latency),
+                TimesLine::of("Connect:", "the initial connection time", &window.connect),
+                TimesLine::of("Processing:", "the processing time", &window.service),
+                TimesLine::of("Waiting:", "the waiting time", &window.first_byte),
+                TimesLine::of("Total:", "the total time", &window.latency),
             ],
             total: &window.latency,
         }
@@ -103,7 +107,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-impl Times {
+impl TimesLine {
     fn of(label: &'static str, name: &'static str, all: &Histogram) -> Self {
         Self {
             label,
@@ -125,7 +129,7 @@ pub(super) const fn ms(ns: u64) -> u64 {
 /// Garbage counts as an answer with the status 500, as in ab.
 fn non_2xx(window: &Window) -> u64 {
     let others = window.statuses.iter().filter(|row| !(200..300).contains(&row.0));
-    others.map(|row| row.1).sum::<u64>() + window.failures_of(Failure::Malformed)
+    others.map(|row| row.1).sum::<u64>() + window.failures_of(FailureKind::Malformed)
 }
 
 /// With `-R` users come one by one.
