@@ -11,7 +11,7 @@ use runtime::file::{self, Errno};
 use server::failure::Failure;
 use server::module::{Hooks, Module};
 use server::phase::{Hook, Stop};
-use server::request_context::{Purpose, RequestContext};
+use server::request_context::{LookupPurpose, RequestContext};
 use server::site::builder::Builder;
 use server::site::settings::DirectoryKey;
 use server::site::store::Merge;
@@ -306,7 +306,7 @@ pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> 
     let is_missing = matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
     let is_get = request.method().is_some_and(message::Method::is_get_or_head);
     let is_on = SETTINGS.of(&request.settings).is_on();
-    if !is_on || !is_missing || !is_get || request.lineage.purpose == Purpose::Sub {
+    if !is_on || !is_missing || !is_get || request.lineage.purpose == LookupPurpose::Sub {
         return NowOrLater::Now(Ok(()));
     }
     NowOrLater::later(correct(request))

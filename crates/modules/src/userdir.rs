@@ -128,7 +128,7 @@ fn home(request: &RequestContext<'_>, user: &[u8]) -> Option<Vec<u8>> {
 
 /// Where one word of `UserDir` leads.
 #[derive(Debug, PartialEq, Eq)]
-enum Way {
+enum UserDirWay {
     /// A folder.
     Folder(Vec<u8>),
     /// Another server.
@@ -139,7 +139,7 @@ enum Way {
 
 /// mod_userdir.c, translate_userdir: what stands behind a `*` counts for folders, and of a URL
 /// only if nothing stands there.
-fn way(word: &str, user: &[u8], rest: &[u8]) -> Way {
+fn way(word: &str, user: &[u8], rest: &[u8]) -> UserDirWay {
     let is_absolute = word.starts_with('/');
     let (prefix, suffix) = match word.split_once('*') {
         Some((prefix, suffix)) => (Some(prefix), suffix.trim_start_matches('*')),
@@ -148,13 +148,13 @@ fn way(word: &str, user: &[u8], rest: &[u8]) -> Way {
     let joined = |parts: &[&[u8]]| parts.concat();
     match prefix {
         Some(prefix) if !is_absolute && prefix.contains(':') => {
-            Way::Redirect(joined(&[prefix.as_bytes(), user, rest]))
+            UserDirWay::Redirect(joined(&[prefix.as_bytes(), user, rest]))
         }
         Some(prefix) if is_absolute || suffix.is_empty() => {
-            Way::Folder(joined(&[prefix.as_bytes(), user, suffix.as_bytes()]))
+            UserDirWay::Folder(joined(&[prefix.as_bytes(), user, suffix.as_bytes()]))
         }
-        None if is_absolute => Way::Folder(joined(&[word.as_bytes(), b"/", user])),
-        _ => Way::Home(suffix.as_bytes().to_vec()),
+        None if is_absolute => UserDirWay::Folder(joined(&[word.as_bytes(), b"/", user])),
+        _ => UserDirWay::Home(suffix.as_bytes().to_vec()),
     }
 }
 
@@ -181,9 +181,9 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
     request.mark_personal();
     for (nth, word) in folders.iter().enumerate() {
         let folder = match way(word, user, rest) {
-            Way::Redirect(url) => return Err(redirect(&url)),
-            Way::Folder(folder) => folder,
-            Way::Home(below) => match home(request, user) {
+            UserDirWay::Redirect(url) => return Err(redirect(&url)),
+            UserDirWay::Folder(folder) => folder,
+            UserDirWay::Home(below) => match home(request, user) {
                 Some(home) => [&home, &b"/"[..], &below].concat(),
                 None => continue,
             },
@@ -220,13 +220,13 @@ mod tests {
     fn a_word_leads_to_a_folder_a_home_or_another_server() {
         let text = |text: &str| text.as_bytes().to_vec();
         for (word, expected) in [
-            ("public_html", Way::Home(text("public_html"))),
-            ("/usr/web", Way::Folder(text("/usr/web/bob"))),
-            ("/home/*/www", Way::Folder(text("/home/bob/www"))),
-            ("/home/*", Way::Folder(text("/home/bob"))),
-            ("http://h/users", Way::Home(text("http://h/users"))),
-            ("http://h/*", Way::Redirect(text("http://h/bob/a"))),
-            ("http://h/*/usr", Way::Redirect(text("http://h/bob/a"))),
+            ("public_html", UserDirWay::Home(text("public_html"))),
+            ("/usr/web", UserDirWay::Folder(text("/usr/web/bob"))),
+            ("/home/*/www", UserDirWay::Folder(text("/home/bob/www"))),
+            ("/home/*", UserDirWay::Folder(text("/home/bob"))),
+            ("http://h/users", UserDirWay::Home(text("http://h/users"))),
+            ("http://h/*", UserDirWay::Redirect(text("http://h/bob/a"))),
+            ("http://h/*/usr", UserDirWay::Redirect(text("http://h/bob/a"))),
         ] {
             assert_eq!(way(word, b"bob", b"/a"), expected, "{word}");
         }

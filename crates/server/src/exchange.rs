@@ -9,7 +9,7 @@ use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Stop};
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
-use crate::request_context::{Because, MethodAndTarget, Original, Purpose, RequestContext};
+use crate::request_context::{Because, LookupPurpose, MethodAndTarget, Original, RequestContext};
 use crate::response::Response;
 use crate::script_cache::CachedScript;
 use crate::sharing::{self, KeptPart};
@@ -278,7 +278,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<R
 
 /// Look up, and choose a handler.
 async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
-    if request.lineage.purpose == Purpose::Redirected {
+    if request.lineage.purpose == LookupPurpose::Redirected {
         // As internal_internal_redirect of http_request.c.
         phase::run(&request.site().phases.read, request).await?;
     }

@@ -6,7 +6,7 @@ use crate::names;
 use crate::phase;
 use crate::question;
 use crate::representation::parse_http_date;
-use crate::request_context::{Purpose, Query, RequestContext};
+use crate::request_context::{LookupPurpose, Query, RequestContext};
 use crate::response::Response;
 use crate::waiting::NowOrLater;
 pub use expr::Mode;
@@ -289,7 +289,9 @@ impl Facts for RequestFacts<'_, '_> {
             ServerVariable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
             ServerVariable::PathInfo => Some(Cow::Borrowed(&request.mapping.path_info)),
             ServerVariable::QueryString => request.query().map(Cow::Borrowed),
-            ServerVariable::IsSubreq => text((request.lineage.purpose == Purpose::Sub).to_string()),
+            ServerVariable::IsSubreq => {
+                text((request.lineage.purpose == LookupPurpose::Sub).to_string())
+            }
             ServerVariable::DocumentRoot => Some(Cow::Owned(document_root(request))),
             ServerVariable::ContextDocumentRoot => {
                 let root = request.mapping.context_info.context_root.clone();
@@ -394,7 +396,7 @@ impl Facts for RequestFacts<'_, '_> {
     }
 
     fn is_reachable_url(&self, url: &[u8]) -> bool {
-        let is_own = self.request.lineage.purpose == Purpose::Sub && self.request.path == url;
+        let is_own = self.request.lineage.purpose == LookupPurpose::Sub && self.request.path == url;
         !is_own && self.looked_up.leads(url)
     }
 
@@ -426,8 +428,8 @@ impl Facts for RequestFacts<'_, '_> {
 /// What an error document or a look-up asks for is a GET, whatever the client has sent.
 pub(crate) fn method(request: &RequestContext<'_>) -> Cow<'static, [u8]> {
     match (request.lineage.purpose, request.exact_method()) {
-        (Purpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
-        (Purpose::Sub | Purpose::Redirected, Some(method)) => {
+        (LookupPurpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
+        (LookupPurpose::Sub | LookupPurpose::Redirected, Some(method)) => {
             Cow::Borrowed(method.as_str().as_bytes())
         }
         _ => Cow::Owned(request.received().view().method().to_vec()),

@@ -10,7 +10,7 @@ use crate::input_filter::ChooseInput;
 use crate::mapping::Place;
 use crate::metadata::Naming;
 use crate::question;
-use crate::request_context::{Purpose, Query, RequestContext};
+use crate::request_context::{LookupPurpose, Query, RequestContext};
 use crate::response::Response;
 use crate::server::Server;
 use crate::site::host::Host;
@@ -187,7 +187,7 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
 /// What comes behind the walk: all there is for a look-up whose place and settings are known.
 pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let phases = &request.site().phases;
-    if request.lineage.purpose != Purpose::Sub {
+    if request.lineage.purpose != LookupPurpose::Sub {
         run(&phases.header, request).await?;
     }
     admit::admit(request).await?;

@@ -12,11 +12,11 @@ use std::task::Poll;
 /// the handler again whenever something has come: so nobody has to be woken.
 #[derive(Default)]
 pub struct RequestBody {
-    state: RefCell<State>,
+    state: RefCell<BodyState>,
 }
 
 #[derive(Default)]
-struct State {
+struct BodyState {
     /// The bound of a body that does not say its length, once a handler wants it.
     limit: Option<u64>,
     ready: Vec<u8>,

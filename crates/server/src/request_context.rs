@@ -10,7 +10,7 @@ mod target;
 
 pub use client::{Because, Client};
 pub(crate) use lineage::Original;
-pub use lineage::{Lineage, Purpose};
+pub use lineage::{Lineage, LookupPurpose};
 pub(crate) use target::MethodAndTarget;
 pub use target::Query;
 

@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::names;
 use crate::phase::FastRequest;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::{Because, Purpose, RequestContext};
+use crate::request_context::{Because, LookupPurpose, RequestContext};
 use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -205,7 +205,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
     let received = &client.received;
     let is_like_others = request.may_be_cached
         && request.common.dependence.access_files.borrow().len() <= ACCESS_FILES_MAX
-        && request.lineage.purpose == Purpose::Main
+        && request.lineage.purpose == LookupPurpose::Main
         && request.mapping.path_info.is_empty()
         && request.unmarked_query(Because::AskedOfEach) == received.query()
         && request.mapping.backend.is_none()

@@ -46,7 +46,7 @@ pub(super) const OURS: &str = "trivet";
 /// What a target comes to.
 struct TargetClaim {
     says: String,
-    figure: Figure,
+    figure: TargetFigure,
     limit: f64,
     /// Else at least.
     at_most: bool,
@@ -54,7 +54,7 @@ struct TargetClaim {
 
 /// One of the two figures of a run.
 #[derive(Debug, Clone, Copy)]
-enum Figure {
+enum TargetFigure {
     Rate,
     Cost,
 }
@@ -81,7 +81,7 @@ impl BenchTarget {
 
     #[rustfmt::skip] // a table
     fn claim(&self) -> TargetClaim {
-        use Figure::{Cost as COST, Rate as RATE};
+        use TargetFigure::{Cost as COST, Rate as RATE};
         let (figure, at_most, limit, says) = match *self {
             Cpu(peer, limit) => (COST, true, limit, format!("CPU at most {limit} × {peer}")),
             CpuAmbition(peer, limit) =>
@@ -145,10 +145,10 @@ fn verdict(measured: f64, limit: f64, at_most: bool) -> String {
     format!("missed by {:.1} %", excess * 100.0)
 }
 
-fn figure(runs: &[BenchRun], scenario: &str, server: &str, figure: Figure) -> Option<Spread> {
+fn figure(runs: &[BenchRun], scenario: &str, server: &str, figure: TargetFigure) -> Option<Spread> {
     match figure {
-        Figure::Rate => figures::rate(runs, scenario, server),
-        Figure::Cost => figures::cost(runs, scenario, server),
+        TargetFigure::Rate => figures::rate(runs, scenario, server),
+        TargetFigure::Cost => figures::cost(runs, scenario, server),
     }
 }
 

@@ -302,11 +302,11 @@ fn command_options(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 /// Where a number belongs.
-type Slot = fn(&mut CmdOptions) -> &mut Option<i64>;
+type OptionField = fn(&mut CmdOptions) -> &mut Option<i64>;
 
 /// One option with its value.
 fn option(options: &mut CmdOptions, name: &str, words: &mut impl Iterator<Item = String>) -> Done {
-    let slots: [(&str, Slot); 7] = [
+    let slots: [(&str, OptionField); 7] = [
         ("ConnectTimeout", |options| &mut options.terms.connect_s),
         ("IdleTimeout", |options| &mut options.terms.idle_s),
         ("IOTimeout", |options| &mut options.terms.io_s),

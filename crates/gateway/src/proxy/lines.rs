@@ -15,7 +15,7 @@ use std::sync::Arc;
 type Done = Result<(), Error>;
 
 /// Keys with their values, as they stand on a line.
-type Pairs = Vec<(String, String)>;
+type KeyValues = Vec<(String, String)>;
 
 pub(super) fn proxy_pass(builder: &mut Builder, call: &Call<'_>) -> Done {
     add_pass(builder, call, false)
@@ -31,7 +31,7 @@ struct PassWords {
     is_regex: bool,
     real: String,
     flags: PassFlags,
-    pairs: Pairs,
+    pairs: KeyValues,
 }
 
 fn add_pass(builder: &mut Builder, call: &Call<'_>, is_match: bool) -> Done {
@@ -66,7 +66,7 @@ fn read_pass(builder: &Builder, call: &Call<'_>, is_match: bool) -> Result<PassW
     let section = builder.section_argument();
     let mut from = section.clone();
     let mut is_regex = is_match || section.as_deref().is_some_and(is_wild);
-    let (mut real, mut flags, mut pairs) = (None, PassFlags::default(), Pairs::new());
+    let (mut real, mut flags, mut pairs) = (None, PassFlags::default(), KeyValues::new());
     for word in LineWords::new(call.raw).map(|word| word.text) {
         match (&from, &real) {
             (None, _) if word == "~" && is_match => {
@@ -86,7 +86,7 @@ fn read_pass(builder: &Builder, call: &Call<'_>, is_match: bool) -> Result<PassW
     Ok(PassWords { from: from.unwrap_or_default(), is_regex, real, flags, pairs })
 }
 
-fn read_flag(word: &str, has_path: bool, flags: &mut PassFlags, pairs: &mut Pairs) -> Done {
+fn read_flag(word: &str, has_path: bool, flags: &mut PassFlags, pairs: &mut KeyValues) -> Done {
     match word.to_ascii_lowercase().as_str() {
         "nocanon" => flags.is_raw = true,
         "interpolate" => flags.interpolates = true,
@@ -116,7 +116,7 @@ fn read_flag(word: &str, has_path: bool, flags: &mut PassFlags, pairs: &mut Pair
 }
 
 /// The last value of a key counts (apr_table_setn).
-fn push(pairs: &mut Pairs, key: &str, value: &str) {
+fn push(pairs: &mut KeyValues, key: &str, value: &str) {
     match pairs.iter_mut().find(|pair| pair.0.eq_ignore_ascii_case(key)) {
         Some(pair) => value.clone_into(&mut pair.1),
         None => pairs.push((key.to_owned(), value.to_owned())),
@@ -147,7 +147,7 @@ fn define(
     call: &Call<'_>,
     pass: &mut Pass,
     real: &str,
-    pairs: &Pairs,
+    pairs: &KeyValues,
 ) -> Result<(), String> {
     if Balancer::is_named(real) {
         let nth = balancer(builder, real)?;
@@ -170,7 +170,7 @@ fn define(
 }
 
 /// Parameters of a backend that others have defined already.
-fn ignore(call: &Call<'_>, id: &'static str, pairs: &Pairs, name: &str) {
+fn ignore(call: &Call<'_>, id: &'static str, pairs: &KeyValues, name: &str) {
     for (key, value) in pairs {
         let text = format!(
             "Ignoring parameter '{key}={value}' for worker '{name}' because of worker sharing"
@@ -191,7 +191,7 @@ fn warn_of_protocol(call: &Call<'_>, url: &str) {
 
 pub(super) fn balancer_member(builder: &mut Builder, call: &Call<'_>) -> Done {
     let section = builder.section_argument();
-    let (mut path, mut name, mut pairs) = (section.clone(), None, Pairs::new());
+    let (mut path, mut name, mut pairs) = (section.clone(), None, KeyValues::new());
     for word in LineWords::new(call.raw).map(|word| word.text) {
         match word.split_once('=') {
             Some((key, value)) => push(&mut pairs, key, value),
@@ -222,7 +222,7 @@ fn add_member(
     call: &Call<'_>,
     path: &str,
     name: &str,
-    pairs: &Pairs,
+    pairs: &KeyValues,
 ) -> Result<(), String> {
     let nth = balancer(builder, path)?;
     let mut worker = ProxyWorker::new(name, false, true)?;

@@ -21,7 +21,7 @@ use server::handler::Handler;
 use server::input_filter;
 use server::large_future::boxed;
 use server::phase::Stop;
-use server::request_context::{Purpose, RequestContext};
+use server::request_context::{LookupPurpose, RequestContext};
 use server::response::Response;
 use server::script::body::ScriptBody;
 use server::script::environment::{environment, tell_body_length};
@@ -133,7 +133,7 @@ impl FcgiAnswer {
         request: &mut RequestContext<'_>,
     ) -> Result<Response, Stop> {
         let status = self.status();
-        let is_first = request.lineage.purpose == Purpose::Main;
+        let is_first = request.lineage.purpose == LookupPurpose::Main;
         if is_first && proxy::SETTINGS.of(&request.settings).overrides(status.code()) {
             answer::keep_lasting(request, &mut self.head);
             // As in httpd the script runs to its end.

@@ -40,7 +40,7 @@ struct ExpectedCondition {
 enum What {
     Status(Statuses),
     Bytes(Compared, u64),
-    Text(Place, Test),
+    Text(TextPlace, Test),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ enum Compared {
 
 /// Where a text stands.
 #[derive(Clone, Debug)]
-enum Place {
+enum TextPlace {
     Body,
     /// The first field of this name, which is in small letters.
     Header(String),
@@ -71,7 +71,7 @@ enum Test {
 pub struct Take {
     /// The name for it.
     pub name: Arc<str>,
-    place: Place,
+    place: TextPlace,
     regex: Arc<Regex>,
 }
 
@@ -138,8 +138,9 @@ impl Expect {
 
     /// Whether what the body says has to be seen.
     pub(crate) fn looks_at_body(&self) -> bool {
-        let is_of_body =
-            |condition: &ExpectedCondition| matches!(condition.what, What::Text(Place::Body, _));
+        let is_of_body = |condition: &ExpectedCondition| {
+            matches!(condition.what, What::Text(TextPlace::Body, _))
+        };
         self.conditions.iter().any(is_of_body)
     }
 
@@ -176,7 +177,7 @@ impl Compared {
     }
 }
 
-impl Place {
+impl TextPlace {
     fn text<'a>(&self, seen: &AnswerView<'a>) -> Option<&'a [u8]> {
         match self {
             Self::Body => Some(seen.body),
@@ -225,7 +226,7 @@ impl Take {
 
     /// Whether it is taken from the body.
     pub(crate) fn looks_at_body(&self) -> bool {
-        matches!(self.place, Place::Body)
+        matches!(self.place, TextPlace::Body)
     }
 
     /// The value in an answer, or why there is none.
@@ -281,19 +282,19 @@ fn condition(scanner: &mut TextScanner<'_>) -> Result<ExpectedCondition, SyntaxF
 enum Left {
     Status,
     Bytes,
-    Text(Place),
+    Text(TextPlace),
 }
 
-fn place(scanner: &mut TextScanner<'_>) -> Result<Option<Place>, SyntaxFault> {
+fn place(scanner: &mut TextScanner<'_>) -> Result<Option<TextPlace>, SyntaxFault> {
     if scanner.eat("body") {
-        return Ok(Some(Place::Body));
+        return Ok(Some(TextPlace::Body));
     }
     if !scanner.eat("header(") {
         return Ok(None);
     }
     let name = scanner.take_while(|c| c != ')').trim().to_ascii_lowercase();
     match !name.is_empty() && scanner.eat(")") {
-        true => Ok(Some(Place::Header(name))),
+        true => Ok(Some(TextPlace::Header(name))),
         false => Err(scanner.fault("the name of a field and ) were expected")),
     }
 }

@@ -33,7 +33,7 @@ const NAMES_PER_TURN: usize = 500;
 const NAMES_MAX: usize = 50_000;
 
 /// A name with its facts.
-struct Found {
+struct ListedFile {
     name: Vec<u8>,
     is_dir: bool,
     size: u64,
@@ -96,7 +96,7 @@ struct WantedListing {
 
 /// What was read.
 struct FolderContents {
-    entries: Vec<Found>,
+    entries: Vec<ListedFile>,
     inserts: [Option<Inserted>; 2],
 }
 
@@ -242,7 +242,7 @@ fn read(wanted: &WantedListing, names: Vec<(Vec<u8>, bool)>) -> FolderContents {
             .then(|| start_of(folder, &name, &policies));
         let title = start.flatten().and_then(|start| scan_title(&start));
         let mtime_us = status.modified_us();
-        entries.push(Found { name, is_dir, size: status.size, mtime_us, title, is_forbidden });
+        entries.push(ListedFile { name, is_dir, size: status.size, mtime_us, title, is_forbidden });
     }
     let [header, readme] = &wanted.inserts;
     let inserts = [header, readme].map(|found| found.as_ref().and_then(Insertable::read));
@@ -262,7 +262,7 @@ fn page(wanted: &WantedListing, contents: &FolderContents) -> Vec<u8> {
     let options = SETTINGS.of(&wanted.settings);
     let found = &contents.entries;
     // Of all that is known of a name only this is kept: there may be many.
-    let kind = |entry: &Found| {
+    let kind = |entry: &ListedFile| {
         let Metadata { content_type, encoding, .. } =
             mime::metadata(&wanted.settings, &wanted.server.site, &entry.name);
         (content_type, encoding)

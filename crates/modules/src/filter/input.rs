@@ -7,7 +7,7 @@ use super::{SETTINGS, coding};
 use crate::deflate::{Gunzip, HostSettings};
 use message::{Refusal, Status};
 use server::input_filter::InputFilter;
-use server::request_context::{Purpose, RequestContext};
+use server::request_context::{LookupPurpose, RequestContext};
 
 /// The only input filter there is. In httpd, too, it is called as the output filter that packs.
 const NAME: &str = "DEFLATE";
@@ -36,7 +36,7 @@ pub(super) fn choose(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter
     let mime = request.metadata(request.mime_name());
     let set = SETTINGS.of(settings).input.as_deref().unwrap_or_default().split(';').map(str::trim);
     let is_wanted = mime.input_filters.iter().copied().chain(set).any(is_known);
-    let is_first = request.lineage.purpose == Purpose::Main;
+    let is_first = request.lineage.purpose == LookupPurpose::Main;
     let is_there = request.site().language.has_module("deflate_module");
     if !is_wanted || !is_first || !is_there || request.field("Content-Range").is_some() {
         return None;

@@ -20,7 +20,7 @@ use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
 use server::module::{Hooks, Module};
 use server::phase::{ContentFilter, Hook};
-use server::request_context::{Because, Purpose, RequestContext};
+use server::request_context::{Because, LookupPurpose, RequestContext};
 use server::response::{Notes, Response};
 use server::site::builder::Builder;
 use server::site::settings::{DirectoryKey, either};
@@ -228,8 +228,8 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
     let notes = response.notes.get_or_insert_default().clone();
     let facts = FilterFacts {
         accept_encoding: accept_encoding.as_deref(),
-        is_subrequest: request.lineage.purpose == Purpose::Sub,
-        is_initial: request.lineage.purpose == Purpose::Main,
+        is_subrequest: request.lineage.purpose == LookupPurpose::Sub,
+        is_initial: request.lineage.purpose == LookupPurpose::Main,
         by_extension,
         env: &request.tables.env,
         holds: &|condition, response| {

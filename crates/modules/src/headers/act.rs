@@ -1,7 +1,7 @@
 //! What the rules do (do_headers_fixup of mod_headers.c), and when: early, as a fixup of the
 //! request, and on a response before it is sent.
 
-use super::{Edit, HeaderAction, HeaderCondition, HeaderRule, SETTINGS, Value};
+use super::{Edit, HeaderAction, HeaderCondition, HeaderRule, HeaderValue, SETTINGS};
 use logging::level::Level;
 use message::{Method, Status, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Replacement};
@@ -249,7 +249,7 @@ impl HeaderWork<'_, '_> {
         }
     }
 
-    fn value(&self, value: &Value) -> Vec<u8> {
+    fn value(&self, value: &HeaderValue) -> Vec<u8> {
         value.of(self.request, self.response.as_deref())
     }
 
@@ -293,7 +293,7 @@ impl HeaderWork<'_, '_> {
         Ok(())
     }
 
-    fn set(&mut self, name: &str, value: &Value) {
+    fn set(&mut self, name: &str, value: &HeaderValue) {
         let value = self.value(value);
         self.set_content_type(name, Some(&value));
         fields::set(self.fields(), name, value);

@@ -1,6 +1,6 @@
 //! The lines `Header` and `RequestHeader` (header_cmd and header_inout_cmd of mod_headers.c).
 
-use super::format::Value;
+use super::format::HeaderValue;
 use super::{Edit, HeaderAction, HeaderCondition, HeaderRule, SETTINGS};
 use config::directive::row;
 use config::lexer::LineWords;
@@ -105,7 +105,7 @@ fn rule(
             let (given, clause) = valued(&rest)?;
             // The clause is judged before the value.
             let condition = condition(clause, mode)?;
-            let value = Value::parse(given, mode)?;
+            let value = HeaderValue::parse(given, mode)?;
             let action = match action.as_str() {
                 "set" => HeaderAction::Set(value),
                 "setifempty" => HeaderAction::SetIfEmpty(value),
@@ -179,7 +179,7 @@ fn edit<'r>(
         .map_err(|_| Error::from("Header edit regex could not be compiled"))?;
     let clause = clause.first().copied();
     condition(clause, mode)?;
-    let replacement = Value::parse(replacement, mode)?;
+    let replacement = HeaderValue::parse(replacement, mode)?;
     Ok((HeaderAction::Edit(Edit { regex, replacement, is_repeated }), clause))
 }
 

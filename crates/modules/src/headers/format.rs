@@ -10,7 +10,7 @@ use server::response::Response;
 
 /// A compiled value.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(super) enum HeaderValue {
     /// The same for every request.
     Constant(Vec<u8>),
     Pieces(Vec<FormatPiece>),
@@ -38,7 +38,7 @@ pub(super) enum FormatPiece {
     Busy,
 }
 
-impl Value {
+impl HeaderValue {
     /// Compile `text`.
     pub(super) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
         if let Some(expression) = text.strip_prefix("expr=") {

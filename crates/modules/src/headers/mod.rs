@@ -11,7 +11,7 @@ mod format;
 pub(crate) use act::{early, finish, fixup};
 pub(crate) use directives::MODULE;
 
-use format::Value;
+use format::HeaderValue;
 use pattern::Regex;
 use server::expression::Expression;
 use server::phase::FastRequest;
@@ -72,23 +72,23 @@ struct HeaderRule {
 
 #[derive(Debug)]
 enum HeaderAction {
-    Set(Value),
-    SetIfEmpty(Value),
-    Add(Value),
-    Append(Value),
-    Merge(Value),
+    Set(HeaderValue),
+    SetIfEmpty(HeaderValue),
+    Add(HeaderValue),
+    Append(HeaderValue),
+    Merge(HeaderValue),
     Unset,
     Echo(Regex),
     Edit(Edit),
     /// The value is the name of the note.
-    Note(Value),
+    Note(HeaderValue),
 }
 
 #[derive(Debug)]
 struct Edit {
     regex: Regex,
     /// Its items are replaced before the groups are filled in.
-    replacement: Value,
+    replacement: HeaderValue,
     /// `edit*`
     is_repeated: bool,
 }

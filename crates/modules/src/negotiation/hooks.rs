@@ -43,7 +43,7 @@ async fn negotiate(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let base = request.file_name().to_vec();
     // Which files there are, and what the client accepts, decides from now on.
     request.mark_personal();
-    let Some(Found { variants, files, by_name }) = find(request, &base).await? else {
+    let Some(NameVariants { variants, files, by_name }) = find(request, &base).await? else {
         return Ok(());
     };
     let prefers_scripts = request.method().is_none_or(|method| !method.is_get_or_head())
@@ -83,7 +83,7 @@ impl ByName {
 }
 
 /// The variants of a name.
-struct Found {
+struct NameVariants {
     /// At least one.
     variants: Vec<Variant>,
     /// The number of files that MultiViews found, 0 for a type map.
@@ -92,7 +92,7 @@ struct Found {
 }
 
 /// The variants of `base`; `None` if there are none, and nothing that looks like one.
-async fn find(request: &mut RequestContext<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
+async fn find(request: &mut RequestContext<'_>, base: &[u8]) -> Result<Option<NameVariants>, Stop> {
     let (names, folder_us) = folder::names(request, base).await?;
     let mut gathered = Vec::new();
     for name in names.into_iter().take(VARIANTS_MAX) {
@@ -110,13 +110,13 @@ async fn find(request: &mut RequestContext<'_>, base: &[u8]) -> Result<Option<Fo
             request.negotiated.list_tag = map_tag(&map).await?;
             let variants = variants_of(&map).await?;
             let by_name = ByName::InMap;
-            (!variants.is_empty()).then_some(Found { variants, files: 0, by_name })
+            (!variants.is_empty()).then_some(NameVariants { variants, files: 0, by_name })
         }
         variant::FoundVariants::Variants(variants) => {
             let now_us = request.received().start_us;
             request.negotiated.list_tag = Some(representation::time_tag(folder_us, now_us));
             let files = variants.len();
-            Some(Found { variants, files, by_name: ByName::Beside })
+            Some(NameVariants { variants, files, by_name: ByName::Beside })
         }
     })
 }

@@ -18,7 +18,7 @@ use rule::{SetEnvIfRule, SetEnvIfSubject};
 use server::Context;
 use server::failure::Failure;
 use server::phase::{FastRequest, Stop};
-use server::request_context::{Because, Client, Purpose, RequestContext};
+use server::request_context::{Because, Client, LookupPurpose, RequestContext};
 use server::site::host::Host;
 use server::site::settings::{DirectoryKey, HostKey};
 use server::site::store::Merge;
@@ -142,7 +142,7 @@ async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 /// (match_headers).
 pub(crate) fn header<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
     let rules = match request.lineage.purpose {
-        Purpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
+        LookupPurpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
         _ => &SETTINGS.of(&request.settings).rules,
     };
     if rules.is_empty() {
@@ -155,7 +155,7 @@ pub(crate) fn header<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()>
 async fn of_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let settings = request.settings.clone();
     let rules = match request.lineage.purpose {
-        Purpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
+        LookupPurpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
         _ => &SETTINGS.of(&settings).rules,
     };
     let received = request.received().clone();

@@ -172,7 +172,7 @@ fn contains(text: &[u8], wanted: &[u8], ignore_case: bool) -> bool {
 }
 
 /// Groups to fill in, or none for a literal pattern.
-enum Found<'v> {
+enum MatchedGroups<'v> {
     Plain,
     Groups(&'v [u8], Captures),
     Matches(Box<expr::Matches>),
@@ -199,11 +199,11 @@ pub(super) async fn apply(
         }
         let found = match &rule.pattern {
             SetEnvIfPattern::Literal(text, ignore_case) => {
-                contains(&value, text, *ignore_case).then_some(Found::Plain)
+                contains(&value, text, *ignore_case).then_some(MatchedGroups::Plain)
             }
             SetEnvIfPattern::Regex(regex) => {
                 let captures = regex.captures(&value).ok().flatten();
-                captures.map(|captures| Found::Groups(&value, captures))
+                captures.map(|captures| MatchedGroups::Groups(&value, captures))
             }
             SetEnvIfPattern::Expression(expression) => match request.as_deref_mut() {
                 Some(request) => holds(expression, request, env).await,
@@ -222,17 +222,17 @@ async fn holds<'v>(
     expression: &Expression,
     request: &mut RequestContext<'_>,
     env: &mut Table,
-) -> Option<Found<'v>> {
+) -> Option<MatchedGroups<'v>> {
     std::mem::swap(&mut request.tables.env, env);
     let mut matches = Box::<expr::Matches>::default();
     let holds = expression.holds_with(request, None, &mut matches).await;
     std::mem::swap(&mut request.tables.env, env);
-    (holds == Ok(true)).then_some(Found::Matches(matches))
+    (holds == Ok(true)).then_some(MatchedGroups::Matches(matches))
 }
 
 fn set(
     variables: &[(String, VariableChange)],
-    found: &Found<'_>,
+    found: &MatchedGroups<'_>,
     env: &mut Table,
 ) -> Result<(), VariableTooLong> {
     for (name, variable) in variables {
@@ -242,12 +242,14 @@ fn set(
         };
         let mut value = Vec::new();
         let expanded = match found {
-            Found::Plain => {
+            MatchedGroups::Plain => {
                 value.extend_from_slice(text.as_bytes());
                 Ok(())
             }
-            Found::Groups(subject, captures) => template.expand(subject, captures, &mut value),
-            Found::Matches(matches) => {
+            MatchedGroups::Groups(subject, captures) => {
+                template.expand(subject, captures, &mut value)
+            }
+            MatchedGroups::Matches(matches) => {
                 template.expand_with(|number| matches.get(number), &mut value)
             }
         };

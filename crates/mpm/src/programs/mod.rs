@@ -53,7 +53,7 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     let Ok(sockets) = scripts.sockets().inherit() else { return 1 };
     let capacity = ManagerCapacity::new(sockets.count());
     let server = &*generation.server;
-    let (running, kept, state) = (Vec::new(), KeptProcesses::new(server), State::Serves);
+    let (running, kept, state) = (Vec::new(), KeptProcesses::new(server), ManagerState::Serves);
     let waiting = CgiQueue::new(gateway::cgi::manage::scripts_max(server));
     Manager { server, link, sockets, signals, running, waiting, kept, capacity, state }.run();
     0
@@ -61,7 +61,7 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
 
 /// What it is about to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ManagerState {
     /// It takes requests.
     Serves,
     /// Nobody is left to give any: it ends with the last program.
@@ -80,12 +80,15 @@ struct Manager<'a> {
     waiting: CgiQueue,
     kept: KeptProcesses<'a>,
     capacity: ManagerCapacity,
-    state: State,
+    state: ManagerState,
 }
 
 impl Manager<'_> {
     fn run(&mut self) {
-        while self.state == State::Serves || !self.running.is_empty() || !self.kept.is_empty() {
+        while self.state == ManagerState::Serves
+            || !self.running.is_empty()
+            || !self.kept.is_empty()
+        {
             self.wait();
             self.obey();
             self.listen();
@@ -132,14 +135,14 @@ impl Manager<'_> {
     }
 
     fn takes_requests(&self) -> bool {
-        self.state == State::Serves
+        self.state == ManagerState::Serves
     }
 
     /// The terminal sends its signals to all processes of the group: the parent decides.
     fn obey(&mut self) {
         while let Some(signal) = self.signals.pending() {
             if signal == Signal::Term {
-                self.state = State::Stops;
+                self.state = ManagerState::Stops;
                 self.waiting.turn_away_all();
                 self.running.iter_mut().for_each(RunningProgram::end);
                 self.kept.end_all();
@@ -161,7 +164,7 @@ impl Manager<'_> {
                 LinkMessage::Question => self.link.answer(),
                 LinkMessage::Nothing => return,
                 LinkMessage::Over => {
-                    self.state = State::Closes;
+                    self.state = ManagerState::Closes;
                     self.kept.drain();
                 }
             }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// Why there is a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Purpose {
+pub enum LookupPurpose {
     /// A client sent it.
     #[default]
     Main,
@@ -21,7 +21,7 @@ pub enum Purpose {
 #[derive(Default)]
 pub struct Lineage {
     /// Why there is this request.
-    pub purpose: Purpose,
+    pub purpose: LookupPurpose,
     /// The request that this one replaced, and so on back to the one that the client sent.
     pub(crate) original: Option<Rc<Original>>,
     /// Notes of the request that this one replaced (`r->prev->notes`).
@@ -53,7 +53,7 @@ impl Lineage {
     /// Of a look-up on behalf of such a request.
     pub(super) fn of_look_up(&self) -> Self {
         Self {
-            purpose: Purpose::Sub,
+            purpose: LookupPurpose::Sub,
             original: self.original.clone(),
             notes_before: Table::default(),
             redirects: self.redirects,
@@ -71,7 +71,7 @@ impl Lineage {
         original: impl FnOnce() -> Original,
     ) -> Self {
         Self {
-            purpose: Purpose::Redirected,
+            purpose: LookupPurpose::Redirected,
             original: Some(self.original.clone().unwrap_or_else(|| Rc::new(original()))),
             notes_before: notes.clone(),
             redirects: self.redirects + 1,

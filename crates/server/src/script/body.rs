@@ -4,7 +4,7 @@ use super::gather::{GatheredBody, gather};
 use super::spool::Spool;
 use crate::input_filter::InputFilter;
 use crate::request_body::RequestBody;
-use crate::request_context::{Purpose, RequestContext};
+use crate::request_context::{LookupPurpose, RequestContext};
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
 use message::{BodyLength, Method, Refusal};
@@ -53,7 +53,7 @@ impl ScriptBody {
         let Some(incoming) = request.received().incoming.clone() else { return Ok(Self::None) };
         // It belongs to the request that this one has come from.
         let is_get = request.exact_method() == Some(Method::Get)
-            && request.lineage.purpose == Purpose::Redirected;
+            && request.lineage.purpose == LookupPurpose::Redirected;
         let is_anothers = is_get && request.received().method() != Some(Method::Get);
         if request.lineage.is_error_document || is_anothers {
             return Ok(Self::None);

@@ -171,16 +171,16 @@ pub fn regex(text: &str, flags: PatternFlags, nth: usize) -> Result<Arc<Regex>, 
 
 /// Expressions that somebody has: many hosts tend to have the same ones, and a restart has those
 /// of the generation before it.
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<CompiledPatterns>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
-struct Known {
+struct CompiledPatterns {
     by_text: HashMap<(Box<str>, PatternFlags), Weak<Regex>>,
     /// How many there may be before those that nobody has any more are forgotten.
     room: usize,
 }
 
-impl Known {
+impl CompiledPatterns {
     fn get(
         &mut self,
         text: &str,
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn an_expression_is_compiled_once_as_long_as_somebody_has_it() {
-        let mut known = Known::default();
+        let mut known = CompiledPatterns::default();
         let flags = PatternFlags::default();
         let first = known.get("a+", flags).unwrap();
         assert!(Arc::ptr_eq(&first, &known.get("a+", flags).unwrap()));

@@ -25,7 +25,7 @@ impl World for System {
     }
 
     fn files(&mut self, path: &str, optional: bool) -> Result<Vec<String>, String> {
-        let mut found = Found { optional, files: Vec::new() };
+        let mut found = IncludedFiles { optional, files: Vec::new() };
         let first = path.split('/').position(is_pattern);
         match first {
             None if exists(path) => found.all_in(path, 0)?,
@@ -117,12 +117,12 @@ pub fn reason(error: &io::Error) -> String {
 }
 
 /// Files behind the path of an `Include`, in the order in which they are read.
-struct Found {
+struct IncludedFiles {
     optional: bool,
     files: Vec<String>,
 }
 
-impl Found {
+impl IncludedFiles {
     /// `path` itself, or all that is in and below it (ap_process_resource_config).
     fn all_in(&mut self, path: &str, depth: usize) -> Result<(), String> {
         if self.files.len() >= FILES_MAX {

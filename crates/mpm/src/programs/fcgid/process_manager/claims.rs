@@ -1,6 +1,6 @@
 //! What those who wait have claimed already, while the process manager goes through them in order.
 
-use super::{ClassId, ManagedProcess, ProcessId, State};
+use super::{ClassId, ManagedProcess, ProcessId, UseState};
 use std::collections::BTreeMap;
 
 /// What is there that has not been promised to anybody.
@@ -28,10 +28,10 @@ impl Claims {
             let class = claims.classes.entry(process.class).or_default();
             class.alive += 1;
             match process.state {
-                State::Idle => class.idle.push((process.since_ms, *id)),
-                State::Starting => class.starting += 1,
-                State::Ending(_) => claims.ending += 1,
-                State::Busy(_) | State::Finishing => {}
+                UseState::Idle => class.idle.push((process.since_ms, *id)),
+                UseState::Starting => class.starting += 1,
+                UseState::Ending(_) => claims.ending += 1,
+                UseState::Busy(_) | UseState::Finishing => {}
             }
         }
         claims.classes.values_mut().for_each(|class| class.idle.sort_unstable());

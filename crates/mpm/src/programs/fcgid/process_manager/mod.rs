@@ -92,7 +92,7 @@ struct WaitingRequest {
 }
 
 #[derive(Debug)]
-enum State {
+enum UseState {
     Starting,
     Idle,
     Busy(WaitingRequest),
@@ -104,7 +104,7 @@ enum State {
 #[derive(Debug)]
 struct ManagedProcess {
     class: ClassId,
-    state: State,
+    state: UseState,
     started_ms: u64,
     /// When it began what it does; of one that finishes when it got the request.
     since_ms: u64,
@@ -145,7 +145,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     /// From now on there may be so many processes. Idle ones that are too many go.
     pub(crate) fn allow(&mut self, processes_max: usize, now_ms: u64) {
         self.processes_max = processes_max;
-        let is_staying = |process: &&ManagedProcess| !matches!(process.state, State::Ending(_));
+        let is_staying = |process: &&ManagedProcess| !matches!(process.state, UseState::Ending(_));
         let staying = self.processes.values().filter(is_staying).count();
         for _ in processes_max..staying {
             let Some(process) = Claims::of(&self.processes).longest_idle() else { return };
@@ -158,7 +158,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
         if self.processes.len() < self.processes_max {
             return 0;
         }
-        let is_starting = |process: &&ManagedProcess| matches!(process.state, State::Starting);
+        let is_starting = |process: &&ManagedProcess| matches!(process.state, UseState::Starting);
         self.waiting.len().saturating_sub(self.processes.values().filter(is_starting).count())
     }
 
@@ -209,7 +209,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     /// A process that was given to a request cannot be reached: the request waits on, in front.
     pub(crate) fn unreachable(&mut self, process: ProcessId, now_ms: u64) {
         let Some(known) = self.processes.get_mut(&process) else { return };
-        if let State::Busy(waiting) = std::mem::replace(&mut known.state, State::Idle) {
+        if let UseState::Busy(waiting) = std::mem::replace(&mut known.state, UseState::Idle) {
             self.waiting.push_front(waiting);
         }
         self.end(process, Why::ConnectError, now_ms);
@@ -218,11 +218,11 @@ impl<K: Ord + Clone> ProcessManager<K> {
     /// A process has done with its request.
     pub(crate) fn done(&mut self, process: ProcessId, outcome: ManagerOutcome, now_ms: u64) {
         let Some(known) = self.processes.get_mut(&process) else { return };
-        if !matches!(known.state, State::Busy(_)) {
+        if !matches!(known.state, UseState::Busy(_)) {
             return;
         }
         match outcome {
-            ManagerOutcome::Abandoned => known.state = State::Finishing,
+            ManagerOutcome::Abandoned => known.state = UseState::Finishing,
             ManagerOutcome::Suspect => self.end(process, Why::CommunicationError, now_ms),
             ManagerOutcome::Answered => {
                 if let Some(class) = self.classes.get_mut(&known.class) {
@@ -236,7 +236,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     /// A process has noticed that nobody waits for what it did.
     pub(crate) fn finished(&mut self, process: ProcessId, now_ms: u64) {
         let known = self.processes.get(&process);
-        if known.is_some_and(|known| matches!(known.state, State::Finishing)) {
+        if known.is_some_and(|known| matches!(known.state, UseState::Finishing)) {
             self.is_through(process, now_ms);
         }
     }
@@ -247,14 +247,14 @@ impl<K: Ord + Clone> ProcessManager<K> {
         let class = self.classes.get_mut(&known.class)?;
         match known.state {
             // What the server has decided itself is no sign of anything wrong.
-            State::Ending(
+            UseState::Ending(
                 Why::LifetimeExpired | Why::IdleTimeout | Why::MakesRoom | Why::MemoryIsShort,
             ) => class.is_repaid(&self.scores, now_ms),
             _ if known.requests == 0 => class.has_failed(&self.scores, now_ms),
             _ => class.has_died(&self.scores, now_ms),
         }
         match known.state {
-            State::Ending(why) => Some(why),
+            UseState::Ending(why) => Some(why),
             _ => None,
         }
     }
@@ -306,17 +306,17 @@ impl<K: Ord + Clone> ProcessManager<K> {
 
     fn rest(&mut self, process: ProcessId, now_ms: u64) {
         if let Some(known) = self.processes.get_mut(&process)
-            && !matches!(known.state, State::Ending(_))
+            && !matches!(known.state, UseState::Ending(_))
         {
-            (known.state, known.since_ms) = (State::Idle, now_ms);
+            (known.state, known.since_ms) = (UseState::Idle, now_ms);
         }
     }
 
     fn end(&mut self, process: ProcessId, why: Why, now_ms: u64) {
         if let Some(known) = self.processes.get_mut(&process)
-            && !matches!(known.state, State::Ending(_))
+            && !matches!(known.state, UseState::Ending(_))
         {
-            (known.state, known.since_ms) = (State::Ending(why), now_ms);
+            (known.state, known.since_ms) = (UseState::Ending(why), now_ms);
             self.actions.push_back(ManagerAction::End { process, why });
         }
     }
@@ -350,25 +350,25 @@ impl<K: Ord + Clone> ProcessManager<K> {
             limit_ms.map(|limit_ms| (since_ms.saturating_add(limit_ms), why))
         };
         match process.state {
-            State::Busy(_) | State::Finishing => {
+            UseState::Busy(_) | UseState::Finishing => {
                 at(terms.busy_ms, process.since_ms, Why::BusyTimeout)
             }
-            State::Idle if self.is_draining => {
+            UseState::Idle if self.is_draining => {
                 (!counts.is_wanted(process.class)).then_some((0, Why::ShuttingDown))
             }
-            State::Idle if counts.staying(process.class) > terms.processes_min => {
+            UseState::Idle if counts.staying(process.class) > terms.processes_min => {
                 let idle = at(terms.idle_ms, process.since_ms, Why::IdleTimeout);
                 let old = at(terms.life_ms, process.started_ms, Why::LifetimeExpired);
                 [idle, old].into_iter().flatten().min_by_key(|row| row.0)
             }
-            State::Starting | State::Idle | State::Ending(_) => None,
+            UseState::Starting | UseState::Idle | UseState::Ending(_) => None,
         }
     }
 
     fn counts(&self) -> Counts {
         let mut classes: BTreeMap<ClassId, (usize, bool)> = BTreeMap::new();
         for process in self.processes.values() {
-            if !matches!(process.state, State::Ending(_)) {
+            if !matches!(process.state, UseState::Ending(_)) {
                 classes.entry(process.class).or_default().0 += 1;
             }
         }
@@ -410,7 +410,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
         let waiting = self.waiting.remove(nth)?;
         let request = waiting.request;
         let known = self.processes.get_mut(&process)?;
-        (known.state, known.since_ms) = (State::Busy(waiting), now_ms);
+        (known.state, known.since_ms) = (UseState::Busy(waiting), now_ms);
         Some(ManagerAction::Lease { process, request })
     }
 
@@ -420,7 +420,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
         let key = known.key.clone();
         let process = ProcessId(self.next_process);
         self.next_process += 1;
-        let state = State::Starting;
+        let state = UseState::Starting;
         let new =
             ManagedProcess { class, state, started_ms: now_ms, since_ms: now_ms, requests: 0 };
         self.processes.insert(process, new);

@@ -395,7 +395,7 @@ impl World {
             assert!(self.now_ms < waiting.2 + self.terms.connect_ms, "forgotten");
             let class = self.process_manager.ids[&waiting.1];
             let idles = |(id, process): (&ProcessId, &ManagedProcess)| {
-                matches!(process.state, State::Idle)
+                matches!(process.state, UseState::Idle)
                     && process.class == class
                     && self.alive.contains_key(id)
             };
