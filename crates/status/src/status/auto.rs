@@ -1,8 +1,10 @@
 //! `?auto`: one key a line, in the order of mod_status (status_handler of mod_status.c).
 
+use super::cpu::load_averages;
 use super::figures::{ChildFigures, StatusFigures};
+use super::names::ServerNames;
 use super::number::{general, ratio};
-use super::{ServerNames, in_words, load_averages, long_time};
+use super::spelled::{in_words, long_time};
 use scoreboard::Totals;
 use server::{IDENTITY, built};
 use std::fmt::{Display, Write as _};

@@ -1,4 +1,5 @@
-//! Processor time of the children, asked of the kernel when somebody wants to know.
+//! Processor time of the children and the load of the machine, asked of the kernel when somebody
+//! wants to know.
 
 use runtime::cpu_time::{US_PER_TICK, ticks_of};
 use std::ops::Add;
@@ -51,6 +52,12 @@ impl Add for Cpu {
             children_system: self.children_system + other.children_system,
         }
     }
+}
+
+/// The three load averages, as the kernel prints them.
+pub(super) fn load_averages() -> Vec<String> {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().take(3).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -90,6 +90,26 @@ fn letter(process: ProcessState, row: RowState) -> u8 {
     }
 }
 
+/// The states of slots, with the names that the exporter gives them.
+pub(super) const STATES: &[(u8, &str)] = &[
+    (b'_', "idle"),
+    (b'S', "startup"),
+    (b'R', "read"),
+    (b'W', "reply"),
+    (b'K', "keepalive"),
+    (b'D', "dns"),
+    (b'C', "closing"),
+    (b'L', "logging"),
+    (b'G', "graceful_stop"),
+    (b'I', "idle_cleanup"),
+    (b'.', "open_slot"),
+];
+
+/// That name.
+pub(super) fn state_name(letter: u8) -> &'static str {
+    STATES.iter().find(|row| row.0 == letter).map_or("open_slot", |row| row.1)
+}
+
 /// Whether httpd counts the letter among BusyWorkers.
 pub(super) fn is_busy(letter: u8) -> bool {
     !matches!(letter, b'_' | b'.' | b'S' | b'I' | b'G')

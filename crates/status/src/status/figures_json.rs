@@ -1,11 +1,11 @@
 //! `?json`: every figure under a name that says its unit. Names are added, never changed.
 
+use super::cpu::load_averages;
 use super::everything::{Everything, name, readable, seconds_of};
-use super::figures::{ChildFigures, StatusFigures};
+use super::figures::{ChildFigures, STATES, StatusFigures, state_name};
 use super::json::{JsonFields, object, string};
-use super::metrics::{STATES, state_name};
 use super::minute::Minute;
-use super::{ServerNames, load_averages};
+use super::names::ServerNames;
 use scoreboard::{
     AccountView, HistorySecond, ProcessView, Totals, WALL_BOUNDS_US, WaitCause, WorkerView,
 };

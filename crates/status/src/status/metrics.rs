@@ -2,9 +2,9 @@
 //! (Lusitaniae/apache_exporter) has is there under its names and labels; what is ours begins with
 //! `trivet_`.
 
+use super::cpu::load_averages;
 use super::everything::{Everything, name, seconds_of};
-use super::figures::{ChildFigures, StatusFigures};
-use super::load_averages;
+use super::figures::{ChildFigures, STATES, StatusFigures};
 use super::minute::Minute;
 use super::number::ratio;
 use super::verdict::KINDS;
@@ -13,25 +13,6 @@ use server::IDENTITY;
 use std::fmt::{Display, Write as _};
 
 pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// The states of slots, with the names that the exporter gives them.
-pub(super) const STATES: &[(u8, &str)] = &[
-    (b'_', "idle"),
-    (b'S', "startup"),
-    (b'R', "read"),
-    (b'W', "reply"),
-    (b'K', "keepalive"),
-    (b'D', "dns"),
-    (b'C', "closing"),
-    (b'L', "logging"),
-    (b'G', "graceful_stop"),
-    (b'I', "idle_cleanup"),
-    (b'.', "open_slot"),
-];
-
-pub(super) fn state_name(letter: u8) -> &'static str {
-    STATES.iter().find(|row| row.0 == letter).map_or("open_slot", |row| row.1)
-}
 
 /// The text.
 pub(super) fn text(all: &Everything) -> String {

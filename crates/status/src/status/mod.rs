@@ -14,9 +14,11 @@ mod json;
 mod line;
 mod metrics;
 mod minute;
+mod names;
 mod number;
 mod page;
 mod rows;
+mod spelled;
 mod verdict;
 
 use config::{Args, Call, Directive, Error, Scope};
@@ -25,10 +27,10 @@ use figures::StatusFigures;
 pub use holders::holders;
 use hosts::Hosts;
 pub use line::status_line;
-use logging::sink::local_time;
-use logging::time::TimeFormat;
 use message::Method;
-use scoreboard::{SlotCountsView, Snapshot};
+use names::ServerNames;
+use page::Shows;
+use scoreboard::Snapshot;
 use server::error_document;
 use server::failure::Failure;
 use server::handler::{self, Handler};
@@ -38,11 +40,9 @@ use server::request_context::RequestContext;
 use server::response::Response;
 use server::site::Site;
 use server::site::builder::Builder;
-use server::site::host::Host;
 use server::site::settings::ServerKey;
 use server::site::store::Merge;
 use server::waiting::{NowOrLater, Waiting};
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 /// The module and its table.
@@ -79,35 +79,6 @@ impl Merge for Extended {}
 fn open(site: &mut Site) -> Result<(), String> {
     site.extended_status = EXTENDED.of(&site.modules).0.unwrap_or(true);
     Ok(())
-}
-
-/// Who answers, under which names.
-struct ServerNames<'a> {
-    /// As the client calls the server (UseCanonicalName Off).
-    server: String,
-    /// The address that the request came to.
-    local: SocketAddr,
-    hosts: &'a [Host],
-    /// What stands at the end of a page.
-    signature: Vec<u8>,
-}
-
-impl ServerNames<'_> {
-    /// Name and port of the host that a slot has worked for.
-    fn of_host(&self, counts: &SlotCountsView) -> String {
-        let place = usize::try_from(counts.host).unwrap_or(usize::MAX);
-        let name = self.hosts.get(place).map_or(hosts::UNKNOWN, |host| &host.log_name);
-        let port = if counts.port == 0 { self.local.port() } else { counts.port };
-        format!("{name}:{port}")
-    }
-}
-
-/// What the page shows.
-#[derive(Clone, Copy)]
-struct Shows {
-    extended: bool,
-    /// A list in place of the table.
-    list: bool,
 }
 
 /// The page or the list that the query asks for.
@@ -206,31 +177,6 @@ fn refresh(query: &[u8]) -> Option<i64> {
     Some(if number > 0 { number } else { 10 })
 }
 
-/// `Friday, 20-Nov-2026 11:57:10 UTC`
-fn long_time(unix_s: i64) -> String {
-    let mut text = Vec::new();
-    TimeFormat::new(b"%A, %d-%b-%Y %H:%M:%S %Z").write(&local_time(unix_s), &mut text);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// ` 2 minutes 3 seconds`: units that are zero are left out (show_time of mod_status.c).
-fn in_words(seconds: u64) -> String {
-    let units = [
-        (seconds / 86_400, "day"),
-        (seconds / 3600 % 24, "hour"),
-        (seconds / 60 % 60, "minute"),
-        (seconds % 60, "second"),
-    ];
-    let shown = units.iter().filter(|unit| unit.0 > 0);
-    shown.map(|(n, unit)| format!(" {n} {unit}{}", if *n == 1 { "" } else { "s" })).collect()
-}
-
-/// The three load averages, as the kernel prints them.
-fn load_averages() -> Vec<String> {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_whitespace().take(3).map(str::to_owned).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,12 +200,5 @@ mod tests {
         for (query, seconds) in rows {
             assert_eq!(refresh(query), seconds, "{}", query.escape_ascii());
         }
-    }
-
-    #[test]
-    fn a_duration_leaves_out_units_that_are_zero() {
-        assert_eq!(in_words(0), "");
-        assert_eq!(in_words(61), " 1 minute 1 second");
-        assert_eq!(in_words(2 * 86_400 + 3600), " 2 days 1 hour");
     }
 }

@@ -1,10 +1,13 @@
 //! The page for people, in the shape of mod_status's, which programs read as well. Everything
 //! that a client sent is escaped.
 
+use super::cpu::load_averages;
 use super::everything::Everything;
 use super::figures::{ChildFigures, StatusFigures};
+use super::names::ServerNames;
 use super::number::{bytes, general, kilobytes, ratio, significant};
-use super::{ServerNames, Shows, beyond, in_words, load_averages, long_time, rows};
+use super::spelled::{in_words, long_time};
+use super::{beyond, rows};
 use message::escape::html_escape;
 use scoreboard::{Older, ProcessView, Totals};
 use server::{IDENTITY, built};
@@ -12,6 +15,14 @@ use std::io::Write as _;
 
 /// Letters of the scoreboard on a line.
 const LINE_LETTERS: usize = 64;
+
+/// What the page shows.
+#[derive(Clone, Copy)]
+pub(super) struct Shows {
+    pub(super) extended: bool,
+    /// A list in place of the table.
+    pub(super) list: bool,
+}
 
 /// The page.
 pub(super) fn html(all: &Everything, names: &ServerNames<'_>, shows: Shows) -> Vec<u8> {

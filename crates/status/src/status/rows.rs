@@ -1,8 +1,8 @@
 //! The slots one by one: as a table, or under `?notable` as a list (status_handler of
 //! mod_status.c).
 
-use super::ServerNames;
 use super::figures::{ChildFigures, StatusFigures, is_busy};
+use super::names::ServerNames;
 use super::number::{bytes, general, ratio};
 use message::escape::{html_escape, log_escape};
 use scoreboard::{SlotCountsView, WorkerView};
