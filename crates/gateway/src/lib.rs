@@ -6,6 +6,7 @@
 pub mod cgi;
 pub mod fastcgi;
 pub mod fcgid;
-pub mod proxy;
-pub mod proxy_fcgi;
+pub mod forward;
+mod proxy;
+mod proxy_fcgi;
 pub mod suexec;

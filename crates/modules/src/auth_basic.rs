@@ -4,7 +4,7 @@ mod rows;
 
 pub(crate) use rows::MODULE;
 
-use crate::authn_core;
+use crate::authn_core::{self, AuthnProvider};
 use crate::authn_file::{self, AuthnStatus};
 use logging::level::Level;
 use message::Status;
@@ -12,41 +12,11 @@ use server::expression::ExpressionText;
 use server::failure::Failure;
 use server::phase::{Decision, Stop};
 use server::request_context::RequestContext;
-use server::site::builder::Builder;
-use server::site::settings::{DirectoryKey, ServerKey, either};
+use server::site::settings::{DirectoryKey, either};
 use server::site::store::Merge;
 use server::waiting::{self, NowOrLater, Waiting};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Who knows users and their passwords: the provider `file`, which an alias gives a file of its
-/// own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AuthnProvider {
-    /// Goes before `AuthUserFile`.
-    pub(crate) user_file: Option<Arc<PathBuf>>,
-}
-
-/// The key of the aliases of all the server.
-pub(crate) static ALIASES: ServerKey<AuthnAliases> = ServerKey::new();
-
-/// Providers with settings of their own, by name (`<AuthnProviderAlias>`).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct AuthnAliases(pub(crate) Vec<(String, Arc<AuthnProvider>)>);
-
-impl Merge for AuthnAliases {}
-
-/// The provider of this name, if its module is there.
-pub(crate) fn find(builder: &Builder, name: &str) -> Option<Arc<AuthnProvider>> {
-    if name == FILE && builder.has_module(authn_file::MODULE.table.name) {
-        return Some(Arc::default());
-    }
-    let aliases = &ALIASES.of(&builder.server.modules).0;
-    aliases.iter().find(|row| row.0 == name).map(|row| row.1.clone())
-}
-
-const FILE: &str = "file";
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();

@@ -1,6 +1,6 @@
 //! authn_core: which way of logging in a place asks for, and for which realm (mod_authn_core).
 
-use crate::{auth_basic, authn_file};
+use crate::authn_file;
 use config::{Args, Call, Directive, Error, Scope, SectionArgs};
 use logging::level::Level;
 use message::{Method, Status};
@@ -11,8 +11,9 @@ use server::phase::{Decision, Hook, Stop};
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings as site;
-use server::site::settings::{DirectoryKey, either};
+use server::site::settings::{DirectoryKey, ServerKey, either};
 use server::site::store::Merge;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The module and its table.
@@ -50,6 +51,34 @@ static DIRECTIVES: &[Directive<Builder>] = &[
         apply: begin_alias,
     },
 ];
+
+/// Who knows users and their passwords: the provider `file`, which an alias gives a file of its
+/// own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AuthnProvider {
+    /// Goes before `AuthUserFile`.
+    pub(crate) user_file: Option<Arc<PathBuf>>,
+}
+
+/// The key of the aliases of all the server.
+pub(crate) static ALIASES: ServerKey<AuthnAliases> = ServerKey::new();
+
+/// Providers with settings of their own, by name (`<AuthnProviderAlias>`).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AuthnAliases(pub(crate) Vec<(String, Arc<AuthnProvider>)>);
+
+impl Merge for AuthnAliases {}
+
+/// The provider of this name, if its module is there.
+pub(crate) fn find(builder: &Builder, name: &str) -> Option<Arc<AuthnProvider>> {
+    if name == FILE && builder.has_module(authn_file::MODULE.table.name) {
+        return Some(Arc::default());
+    }
+    let aliases = &ALIASES.of(&builder.server.modules).0;
+    aliases.iter().find(|row| row.0 == name).map(|row| row.1.clone())
+}
+
+const FILE: &str = "file";
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
@@ -162,7 +191,7 @@ fn begin_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         let text = "The alias provider name must be different from the base provider name.";
         return Err(text.into());
     }
-    if auth_basic::find(builder, &alias).is_some() {
+    if find(builder, &alias).is_some() {
         let text = format!(
             "The alias provider {alias} has already be registered previously as either a base \
              provider or an alias provider."
@@ -182,13 +211,13 @@ pub(crate) fn word(call: &Call<'_>, nth: usize) -> String {
 fn end_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let Some(settings) = builder.leave_alias() else { return Ok(()) };
     let [name, alias] = [0, 1].map(|nth| word(call, nth));
-    let Some(provider) = auth_basic::find(builder, &name) else {
+    let Some(provider) = find(builder, &name) else {
         return Err(format!("Unknown Authn provider: {name}").into());
     };
     // What is set here goes before what holds where the alias is used, and an alias of an alias
     // adds to that.
     let file = authn_file::SETTINGS.of(&settings).user_file().cloned();
-    let own = auth_basic::AuthnProvider { user_file: file.or(provider.user_file.clone()) };
-    auth_basic::ALIASES.change(&mut builder.server.modules).0.push((alias, Arc::new(own)));
+    let own = AuthnProvider { user_file: file.or(provider.user_file.clone()) };
+    ALIASES.change(&mut builder.server.modules).0.push((alias, Arc::new(own)));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! authz_groupfile: who may see what by groups of users, which stand in a text file
 //! (mod_authz_groupfile).
 
-use crate::authz_core::{AuthzStatus, words};
+use crate::require::{AuthzStatus, words};
 use crate::{auth_text, authz_owner};
 use config::{Args, Call, Directive, Error, Scope};
 use logging::level::Level;

@@ -1,7 +1,7 @@
 //! authz_host: who may see what by address and by host name (mod_authz_host).
 
 use crate::auth_text;
-use crate::authz_core::{AuthzStatus, words};
+use crate::require::{AuthzStatus, words};
 use config::lexer::LineWords;
 use expr::Subnet;
 use logging::level::Level;

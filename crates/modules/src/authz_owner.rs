@@ -1,6 +1,6 @@
 //! authz_owner: who may see what by who owns the file (mod_authz_owner).
 
-use crate::authz_core::AuthzStatus;
+use crate::require::AuthzStatus;
 use logging::level::Level;
 use runtime::process;
 use server::module::{Hooks, Module};

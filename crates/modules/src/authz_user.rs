@@ -1,6 +1,6 @@
 //! authz_user: who may see what by the name of the user (mod_authz_user).
 
-use crate::authz_core::{AuthzStatus, words};
+use crate::require::{AuthzStatus, words};
 use logging::level::Level;
 use server::expression::ExpressionText;
 use server::module::{Hooks, Module};

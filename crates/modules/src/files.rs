@@ -1,5 +1,6 @@
 //! files: the last resort of resolution, a file (httpd: default_handler of core.c).
 
+use crate::would_send::takes_path_info;
 use crate::{mime, php};
 use message::{Method, Status};
 use runtime::file::{Errno, FileType};
@@ -11,7 +12,6 @@ use server::phase::{self, Hook, Stop};
 use server::representation::{self, Origin, Representation};
 use server::request_context::{Because, RequestContext};
 use server::response::Response;
-use server::site::core::PathInfo;
 use server::waiting::{NowOrLater, Waiting};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -68,18 +68,6 @@ async fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handl
         links: request.mapping.links,
     };
     Ok(Some(Rc::new(Representation::new(entry, request, origin).await?)))
-}
-
-/// Whether a file answers for what stands behind it in the URL.
-fn takes_path_info(request: &RequestContext<'_>) -> bool {
-    request.mapping.path_info.is_empty()
-        || request.settings.core.accept_path_info() == PathInfo::Accept
-}
-
-/// Whether the content of a file that is there would be sent, as far as method and URL go.
-pub(crate) fn would_send(request: &RequestContext<'_>) -> bool {
-    let is_asked = matches!(request.method(), Some(Method::Get | Method::Head | Method::Post));
-    is_asked && takes_path_info(request)
 }
 
 /// httpd tells the methods of whatever is no file just the same, whether it is there or not, and of

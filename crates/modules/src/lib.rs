@@ -19,11 +19,9 @@ mod authz_host;
 mod authz_owner;
 mod authz_user;
 mod autoindex;
-mod brotli;
 mod configuration;
 mod core;
 mod defaults;
-mod deflate;
 mod diagnostic;
 mod dir;
 mod env;
@@ -43,6 +41,7 @@ mod php;
 pub mod reference;
 mod remoteip;
 mod reqtimeout;
+mod require;
 mod serve;
 mod setenvif;
 mod speling;
@@ -52,12 +51,13 @@ mod unixd;
 mod userdir;
 mod vhost_alias;
 mod watchdog;
+mod would_send;
 
 pub use configuration::{Configured, DumpFacts, Httpd, RefusedConfiguration};
 pub use defaults::{Php, Serve};
 pub use serve::ConfigurationReport;
 
-use gateway::{cgi, fastcgi, fcgid, proxy, proxy_fcgi, suexec};
+use gateway::{cgi, fastcgi, fcgid, forward, suexec};
 use server::Modules;
 use server::module::Module;
 
@@ -70,7 +70,7 @@ static TABLE: &[&Module] = &[
     &filter::MODULE,
     // Where the request comes from, and where it leads.
     &remoteip::MODULE,
-    &proxy::MODULE,
+    &forward::PROXY,
     &alias::MODULE,
     &userdir::MODULE,
     &vhost_alias::MODULE,
@@ -80,7 +80,7 @@ static TABLE: &[&Module] = &[
     &status::info::MODULE,
     &trivet::MODULE,
     &asis::MODULE,
-    &proxy_fcgi::MODULE,
+    &forward::PROXY_FCGI,
     &fastcgi::MODULE,
     &fcgid::MODULE,
     &cgi::DAEMON_MODULE,
@@ -117,8 +117,8 @@ static TABLE: &[&Module] = &[
     &suexec::MODULE,
     &mime::MODULE,
     &filter::smart::MODULE,
-    &deflate::MODULE,
-    &brotli::MODULE,
+    &filter::deflate::MODULE,
+    &filter::brotli::MODULE,
     &files::MODULE,
 ];
 
@@ -152,16 +152,16 @@ static SHOWN: &[&Module] = &[
     &access_compat::MODULE,
     &autoindex::MODULE,
     &filter::smart::MODULE,
-    &deflate::MODULE,
-    &brotli::MODULE,
+    &filter::deflate::MODULE,
+    &filter::brotli::MODULE,
     &env::MODULE,
     &expires::MODULE,
     &headers::MODULE,
     &setenvif::MODULE,
     &remoteip::MODULE,
     &asis::MODULE,
-    &proxy::MODULE,
-    &proxy_fcgi::MODULE,
+    &forward::PROXY,
+    &forward::PROXY_FCGI,
     &fastcgi::MODULE,
     &fcgid::MODULE,
     &cgi::DAEMON_MODULE,

@@ -3,7 +3,8 @@
 //! Scripts are answered 503, and copies of scripts (`x.php~`, `x.php.bak`) are refused: they hold
 //! passwords as often as the scripts themselves.
 
-use crate::{asis, files};
+use crate::asis;
+use crate::would_send::would_send;
 use message::Status;
 use server::failure::Failure;
 use server::handler::{self, Handler};
@@ -26,7 +27,7 @@ pub(crate) enum PhpScript {
 
 /// Take PHP files out of the hands of the file handler.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    if !phase::is_file(request) || !files::would_send(request) {
+    if !phase::is_file(request) || !would_send(request) {
         return Ok(None);
     }
     let handler = handler::configured(request)?;

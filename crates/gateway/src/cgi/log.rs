@@ -1,7 +1,7 @@
 //! What the error log hears of a script while it runs, and what it says there itself.
 
-use super::Flavor;
-use super::relay::CgiFault;
+use super::fault::CgiFault;
+use super::flavor::Flavor;
 use logging::level::Level;
 use logging::message::Message;
 use server::Server;

@@ -5,6 +5,7 @@
 //! `arguments.rs` is their command line, `log.rs` and `script_log.rs` are what logs hear of them.
 
 mod arguments;
+mod fault;
 mod flavor;
 mod log;
 pub mod manage;
@@ -20,12 +21,13 @@ use server::handler;
 
 use crate::suexec;
 use fastcgi::{ScriptFault, ScriptHead, ScriptRedirect};
+use fault::CgiFault;
 use flavor::Flavor;
 use log::CgiLog;
 use logging::level::Level;
 use logging::message::os_error_text;
 use message::{Method, Status};
-use relay::{CgiBody, CgiFault, CgiRelay, CgiTalk};
+use relay::{CgiBody, CgiRelay, CgiTalk};
 use runtime::file::{Errno, FileType};
 use runtime::programs::{LaunchStep, Program, ProgramCommand, ProgramReport};
 use scoreboard::WaitCause;

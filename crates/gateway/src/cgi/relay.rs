@@ -3,9 +3,9 @@
 //! of cgi_common.h), so that a script that answers while it reads may wait for the server, which
 //! waits for the script.
 
+use super::fault::CgiFault;
 use super::log::CgiLog;
-use fastcgi::{Complete, ScriptFault, ScriptHead, ScriptHeadParser};
-use message::Refusal;
+use fastcgi::{Complete, ScriptHead, ScriptHeadParser};
 use runtime::descriptors::HeldDescriptors;
 use runtime::programs::{Program, ProgramStream};
 use runtime::{Timer, clock};
@@ -30,19 +30,6 @@ const FAREWELL_MS: u64 = 50;
 
 /// Bytes of the body of a request that are kept for the log of scripts, and of what a script says.
 const KEPT_BYTES: usize = 64 * 1024;
-
-/// Why there is no answer, or no more of it.
-#[derive(Debug)]
-pub(crate) enum CgiFault {
-    /// It has said nothing for too long.
-    TimedOut,
-    /// What it says is no answer.
-    Script(ScriptFault),
-    /// The body of the request is at fault.
-    Request(Refusal),
-    /// A pipe broke.
-    Broken,
-}
 
 /// What is needed besides the program.
 pub(crate) struct CgiTalk {

@@ -1,6 +1,7 @@
 //! A process that has a request: the relay of its answer, and what is said about it in the end.
 
-use crate::proxy_fcgi::relay::{BackendFault, FcgiRelay};
+use crate::proxy_fcgi::fault::BackendFault;
+use crate::proxy_fcgi::relay::FcgiRelay;
 use fastcgi::ScriptHead;
 use runtime::descriptors::HeldDescriptors;
 use runtime::programs::{LeaseResult, LeasedProcess};

@@ -14,8 +14,9 @@ mod settings;
 pub(crate) use settings::{HOST_SETTINGS, SERVER_SETTINGS, SETTINGS};
 
 use crate::cgi;
-use crate::proxy_fcgi::answer::{BackendLog, Voice};
-use crate::proxy_fcgi::relay::{BackendFault, FcgiRelay, FcgiTalk};
+use crate::proxy_fcgi::fault::BackendFault;
+use crate::proxy_fcgi::log::{BackendLog, Voice};
+use crate::proxy_fcgi::relay::{FcgiRelay, FcgiTalk};
 use fastcgi::{ScriptFault, ScriptHead};
 use logging::level::Level;
 use managed::Managed;

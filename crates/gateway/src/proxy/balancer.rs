@@ -14,31 +14,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Balancer {
     /// `balancer://name` in lower case.
     pub(crate) name: String,
-    pub(super) members: Vec<Arc<ProxyWorker>>,
-    pub(super) rules: BalancerRules,
+    pub(crate) members: Vec<Arc<ProxyWorker>>,
+    pub(crate) rules: BalancerRules,
     shares: Arc<Mutex<Vec<MemberShare>>>,
 }
 
 /// `key=value` of a group.
 #[derive(Clone, Debug)]
-pub(super) struct BalancerRules {
+pub(crate) struct BalancerRules {
     method: LbMethod,
     /// `stickysession`: what the cookie is called, and the parameter of a URL.
-    pub(super) sticky: Option<(String, String)>,
+    pub(crate) sticky: Option<(String, String)>,
     /// `stickysessionsep`: what stands before the route in a session.
-    pub(super) separator: Option<u8>,
+    pub(crate) separator: Option<u8>,
     /// `scolonpathdelim`: `;` ends a parameter, too.
-    pub(super) ends_at_semicolon: bool,
+    pub(crate) ends_at_semicolon: bool,
     /// `nofailover`: a session whose member cannot be asked is refused.
-    pub(super) is_strict: bool,
+    pub(crate) is_strict: bool,
     /// `timeout`: how long to wait for a member.
-    pub(super) wait_ms: Option<u64>,
+    pub(crate) wait_ms: Option<u64>,
     /// `maxattempts`: how often another member is tried.
     max_attempts: Option<usize>,
     /// `failonstatus`
-    pub(super) fail_on: Vec<u16>,
+    pub(crate) fail_on: Vec<u16>,
     /// `failontimeout`
-    pub(super) fails_on_timeout: bool,
+    pub(crate) fails_on_timeout: bool,
     /// `forcerecovery`: when none is left all are tried again.
     forces_recovery: bool,
 }
@@ -51,7 +51,7 @@ const NONCE_BYTES: usize = 37;
 impl Balancer {
     /// The name of the group that a URL is about: all before its path, in lower case; `None` if it
     /// is about none.
-    pub(super) fn name_of(url: &str) -> Option<String> {
+    pub(crate) fn name_of(url: &str) -> Option<String> {
         let start = url.get(..BALANCER.len())?;
         let rest = url.get(BALANCER.len()..)?;
         let host = rest.split('/').next().unwrap_or_default();
@@ -60,12 +60,12 @@ impl Balancer {
     }
 
     /// Whether a URL is about groups at all.
-    pub(super) fn is_named(url: &str) -> bool {
+    pub(crate) fn is_named(url: &str) -> bool {
         url.get(..BALANCER.len() - 2).is_some_and(|it| it.eq_ignore_ascii_case("balancer:"))
     }
 
     /// A group without members (`ap_proxy_define_balancer`).
-    pub(super) fn new(url: &str) -> Result<Self, String> {
+    pub(crate) fn new(url: &str) -> Result<Self, String> {
         let name = Self::name_of(url).ok_or(format!("Bad syntax for a balancer name ({url})"))?;
         if name.len() >= NAME_BYTES {
             return Err(format!("balancer name ({name}) too long"));
@@ -86,30 +86,30 @@ impl Balancer {
     }
 
     /// How often another member may be tried.
-    pub(super) fn max_attempts(&self) -> usize {
+    pub(crate) fn max_attempts(&self) -> usize {
         self.rules.max_attempts.unwrap_or(self.members.len().saturating_sub(1))
     }
 
     /// The next member, if one can be asked that is not among those that were `tried`.
-    pub(super) fn next(&self, tried: &[usize]) -> Option<usize> {
+    pub(crate) fn next(&self, tried: &[usize]) -> Option<usize> {
         choose::next(&self.members, &mut self.shares(), self.rules.method, tried)
     }
 
     /// The member that has `route`, or that stands in for the one that has it.
-    pub(super) fn routed(&self, route: &str, tried: &[usize]) -> Option<usize> {
+    pub(crate) fn routed(&self, route: &str, tried: &[usize]) -> Option<usize> {
         let nth = choose::routed(&self.members, route, tried, 1)?;
         choose::charge(&self.members, &mut self.shares(), nth);
         Some(nth)
     }
 
     /// Where all have failed they are all tried again (force_recovery of mod_proxy_balancer.c).
-    pub(super) fn recover(&self) {
+    pub(crate) fn recover(&self) {
         if self.rules.forces_recovery && self.members.iter().all(|member| member.is_left_alone()) {
             self.members.iter().for_each(|member| member.recover());
         }
     }
 
-    pub(super) fn shares(&self) -> MutexGuard<'_, Vec<MemberShare>> {
+    pub(crate) fn shares(&self) -> MutexGuard<'_, Vec<MemberShare>> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares.resize_with(self.members.len(), MemberShare::default);
         shares
@@ -121,7 +121,7 @@ impl BalancerRules {
     ///
     /// # Errors
     /// httpd's words.
-    pub(super) fn set(&mut self, builder: &Builder, key: &str, value: &str) -> Result<(), String> {
+    pub(crate) fn set(&mut self, builder: &Builder, key: &str, value: &str) -> Result<(), String> {
         match key.to_ascii_lowercase().as_str() {
             "lbmethod" => self.method = method(builder, value)?,
             "stickysession" => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// By what the next member is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LbMethod {
+pub(crate) enum LbMethod {
     /// Requests in proportion to load factors.
     Requests,
     /// Bytes in proportion to load factors.
@@ -17,7 +17,7 @@ pub(super) enum LbMethod {
 
 impl LbMethod {
     /// With the name of each, and the module that it is in httpd.
-    pub(super) const ALL: [(&str, &str, Self); 3] = [
+    pub(crate) const ALL: [(&str, &str, Self); 3] = [
         ("byrequests", "lbmethod_byrequests_module", Self::Requests),
         ("bytraffic", "lbmethod_bytraffic_module", Self::Traffic),
         ("bybusyness", "lbmethod_bybusyness_module", Self::Busyness),
@@ -26,13 +26,13 @@ impl LbMethod {
 
 /// What a member has had to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct MemberShare {
+pub(crate) struct MemberShare {
     /// How urgently it is to have more (`lbstatus`).
-    pub(super) urgency: i64,
+    pub(crate) urgency: i64,
     /// Requests in work.
-    pub(super) busy: u32,
+    pub(crate) busy: u32,
     /// Bytes both ways.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// A choice in the making.
@@ -73,7 +73,7 @@ impl MemberChoice<'_> {
 }
 
 /// The member that is next, if one can be asked.
-pub(super) fn next(
+pub(crate) fn next(
     members: &[Arc<ProxyWorker>],
     shares: &mut [MemberShare],
     method: LbMethod,
@@ -118,7 +118,7 @@ fn among(choice: &mut MemberChoice<'_>, set: impl Iterator<Item = usize>, tried:
 
 /// The member of a route, standbys last; one that cannot be asked may name another
 /// (find_route_worker of mod_proxy_balancer.c).
-pub(super) fn routed(
+pub(crate) fn routed(
     members: &[Arc<ProxyWorker>],
     route: &str,
     tried: &[usize],
@@ -148,7 +148,7 @@ pub(super) fn routed(
 }
 
 /// Sessions count, too: as if the member had been chosen.
-pub(super) fn charge(members: &[Arc<ProxyWorker>], shares: &mut [MemberShare], nth: usize) {
+pub(crate) fn charge(members: &[Arc<ProxyWorker>], shares: &mut [MemberShare], nth: usize) {
     let mut handed_out = 0;
     for (member, share) in members.iter().zip(shares.iter_mut()) {
         if member.is_usable() {

@@ -1,36 +1,27 @@
 //! proxy: requests that go to a FastCGI application by their URL alone: `ProxyPass`,
 //! `ProxyPassMatch`, `<Proxy>`, groups of backends (mod_proxy, mod_proxy_balancer, lbmethod_*).
 //!
-//! No file is looked for and no `.htaccess` read: the application knows what there is. How it is
-//! talked to stands in `proxy_fcgi`; other protocols are not spoken.
+//! Here is what the configuration says. What a request does with it stands in `forward`, how an
+//! application is talked to in `proxy_fcgi`; other protocols are not spoken. No file is looked for
+//! and no `.htaccess` read: the application knows what there is.
 
-mod balanced;
 mod balancer;
 mod choose;
-mod forward;
 mod lines;
 mod parameters;
 mod pass;
 mod rows;
 mod section;
 mod unused;
-mod url;
+pub(crate) mod url;
 mod worker;
 
-use forward::{FORWARD, Forward};
-pub(crate) use forward::{find_path_info, fixup, resolve};
-pub use rows::MODULE;
+pub(crate) use balancer::Balancer;
+pub(crate) use pass::{Pass, Passed};
+pub(crate) use rows::DIRECTIVES;
 pub(crate) use url::{FCGI_PORT, split_socket, with_absolute_socket};
 pub(crate) use worker::ProxyWorker;
 
-pub(crate) use balanced::BalancerGroup;
-
-use server::mapping::Place;
-use server::phase::Stop;
-use server::request_context::RequestContext;
-
-use balancer::Balancer;
-use pass::{Pass, Passed};
 use server::site::settings::{DirectoryKey, HostKey};
 use server::site::store::Merge;
 use std::path::Path;
@@ -45,7 +36,7 @@ pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 /// What a host says outside of all sections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
-    passes: Vec<Arc<Pass>>,
+    pub(crate) passes: Vec<Arc<Pass>>,
     workers: Vec<Arc<ProxyWorker>>,
     balancers: Vec<Arc<Balancer>>,
     /// `ProxyTimeout`
@@ -149,7 +140,7 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     /// `ProxyPass` in a `<Location>`.
-    pass: Option<Arc<Pass>>,
+    pub(crate) pass: Option<Arc<Pass>>,
     /// `ProxyPassInterpolateEnv`
     interpolates: Option<bool>,
     /// `ProxyErrorOverride`
@@ -185,33 +176,4 @@ impl Settings {
                 some => some.contains(&status),
             }
     }
-}
-
-/// Translate hook, before all others: the line of a section, else the first one of the host
-/// (proxy_trans of mod_proxy.c).
-pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
-    request.mapping.backend = None;
-    FORWARD.set(&mut request.state, None);
-    let of_host = &HOST_SETTINGS.of(&request.host.modules).passes;
-    let is_path = request.path.first() == Some(&b'/');
-    let says_nothing = of_host.is_empty() && SETTINGS.of(&request.settings).pass.is_none();
-    if says_nothing || !is_path || request.tables.env.has("no-proxy") {
-        return Ok(None);
-    }
-    let settings = request.settings.clone();
-    let of_section = SETTINGS.of(&settings).pass.as_ref();
-    for pass in of_section.into_iter().chain(of_host) {
-        match pass.apply(request)? {
-            Passed::No => {}
-            Passed::Never => return Ok(None),
-            Passed::To(url, is_raw) => {
-                request.mark_personal();
-                request.mapping.backend = Some(url);
-                let forward = Forward { is_raw, pass: pass.clone(), job: None };
-                FORWARD.set(&mut request.state, Some(forward));
-                return Ok(Some(Place { root: request.host.root.clone(), below: Vec::new() }));
-            }
-        }
-    }
-    Ok(None)
 }

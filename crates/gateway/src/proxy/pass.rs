@@ -46,7 +46,7 @@ pub(super) struct PassFlags {
 
 /// What a line makes of a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Passed {
+pub(crate) enum Passed {
     /// It is about others.
     No,
     /// `!`: no line is about it.
@@ -57,7 +57,7 @@ pub(super) enum Passed {
 
 impl Pass {
     /// What it makes of the path of a request.
-    pub(super) fn apply(&self, request: &RequestContext<'_>) -> Result<Passed, Stop> {
+    pub(crate) fn apply(&self, request: &RequestContext<'_>) -> Result<Passed, Stop> {
         let fills = self.flags.interpolates && SETTINGS.of(&request.settings).interpolates();
         let fill = |text: &str| match fills {
             true => interpolated(text, &request.tables.env),

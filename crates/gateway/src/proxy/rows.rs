@@ -3,22 +3,7 @@
 use super::{HOST_SETTINGS, SETTINGS, lines, section, unused};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope, SectionArgs, args};
-use server::module::{Hooks, Module};
-use server::phase::Hook;
 use server::site::builder::Builder;
-
-/// The module and its table.
-pub static MODULE: Module = Module::new(
-    "proxy_module",
-    "mod_proxy.c",
-    DIRECTIVES,
-    Hooks {
-        translate: Some(Hook::Now(super::translate)),
-        fixup: Some(Hook::Waits(super::fixup)),
-        resolve: Some(Hook::Now(super::resolve)),
-        ..Hooks::NONE
-    },
-);
 
 type Done = Result<(), Error>;
 
@@ -26,7 +11,7 @@ const PASS: &str = "a virtual path and a URL";
 const SECTION: Args<Builder> = Args::Section(SectionArgs::Any, Builder::leave);
 
 #[rustfmt::skip]
-static DIRECTIVES: &[Directive<Builder>] = &[
+pub(crate) static DIRECTIVES: &[Directive<Builder>] = &[
     row("<Proxy", SECTION, Scope::RSRC_CONF, "", "Container for directives affecting resources located in the proxied location", section::proxy),
     row("<ProxyMatch", SECTION, Scope::RSRC_CONF, "", "Container for directives affecting resources located in the proxied location, in regular expression syntax", section::proxy_match),
     row("ProxyRequests", Args::Flag, Scope::RSRC_CONF, "Off", "on if the true proxy requests should be accepted", unused::proxy_requests),

@@ -116,7 +116,7 @@ pub(super) fn usual_port(scheme: &str) -> Option<u16> {
 /// A path as a backend is told it: what must be escaped is, and what is escaped is not touched,
 /// so that its `%` is. `keeps_slashes` leaves a `%2F` as it is, and then each `%` has to begin an
 /// escape (`ap_proxy_canonenc_ex`).
-pub(super) fn encode(path: &[u8], keeps_slashes: bool) -> Option<Vec<u8>> {
+pub(crate) fn encode(path: &[u8], keeps_slashes: bool) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(path.len());
     let mut at = 0;
     while let Some(&byte) = path.get(at) {
@@ -141,7 +141,7 @@ pub(super) fn encode(path: &[u8], keeps_slashes: bool) -> Option<Vec<u8>> {
 }
 
 /// Without escapes, but for that of a slash (`ap_unescape_url_keep2f`).
-pub(super) fn unescape(path: &[u8]) -> Vec<u8> {
+pub(crate) fn unescape(path: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(path.len());
     let mut at = 0;
     while let Some(&byte) = path.get(at) {

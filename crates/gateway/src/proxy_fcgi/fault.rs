@@ -1,9 +1,10 @@
 //! Why an application has not answered, or not to the end. What the client and the log are told of
-//! it is in `answer.rs`.
+//! it is in `answer.rs` and `log.rs`.
 
 use fastcgi::ScriptFault;
 use fastcgi::record::ProtocolStatus;
 use message::{Refusal, Status};
+use runtime::file::Errno;
 use server::script::body::BodyFault;
 use std::io;
 use upstream::fastcgi::{ConnectError, Full};
@@ -50,4 +51,10 @@ impl From<BodyFault> for BackendFault {
             BodyFault::Lost(error) => Self::Broken(error),
         }
     }
+}
+
+/// Whether it is this server that has no descriptor or memory.
+pub(super) fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|it| [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS].contains(&it))
 }

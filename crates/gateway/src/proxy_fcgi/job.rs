@@ -1,7 +1,9 @@
 //! A request that an application is to answer: what it is sent first, how often it is tried, and
 //! what came of that.
 
-use super::relay::{BackendFault, FcgiRelay, FcgiTalk};
+use super::fault::{BackendFault, is_shortage};
+use super::log::{BackendLog, Voice};
+use super::relay::{FcgiRelay, FcgiTalk};
 use super::settings::BackendType;
 use super::tries::Tries;
 use super::{FcgiTarget, NAME, SETTINGS, answer};
@@ -13,7 +15,6 @@ use logging::level::Level;
 use message::{BodyLength, Method, Status};
 use runtime::backend::Address;
 use runtime::clock;
-use runtime::file::Errno;
 use scoreboard::WaitCause;
 use server::accounting::AnswerWaits;
 use server::failure::Failure;
@@ -310,7 +311,7 @@ impl FcgiJob {
         let of_host = proxy::HOST_SETTINGS.of(&request.host.modules).timeout_ms();
         let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
         let timeout_ms = timeout_ms.unwrap_or(request.host.timing.timeout_ms);
-        let log = answer::BackendLog::of(request, answer::Voice::Proxy(self.target.clone()));
+        let log = BackendLog::of(request, Voice::Proxy(self.target.clone()));
         FcgiTalk { body, timeout_ms, log }
     }
 
@@ -421,12 +422,6 @@ fn failed(tried: &answer::TriedBackend<'_>, fault: BackendFault, is_unsent: bool
     FailedTry { failure: answer::failure(tried, fault), is_unsent, is_unreachable }
 }
 
-/// Whether it is this server that has no descriptor or memory.
-pub(super) fn is_shortage(error: &std::io::Error) -> bool {
-    let errno = Errno::from_io_error(error);
-    errno.is_some_and(|it| [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS].contains(&it))
-}
-
 /// How many more proxies the request may pass: one less than the client says, else what
 /// `ProxyMaxForwards` says (proxy_handler of mod_proxy.c).
 fn max_forwards(request: &RequestContext<'_>) -> Result<Option<i64>, Failure> {
@@ -460,6 +455,7 @@ fn encode(request: &RequestContext<'_>, env: &Table, has_body: bool) -> RequestO
 #[cfg(test)]
 mod tests {
     use super::*;
+    use runtime::file::Errno;
     use std::io;
 
     #[test]

@@ -1,8 +1,8 @@
 //! A request on its way to an application, and the answer on its way back, at the same time: bytes
 //! of the body go out as they come, and nobody is given more than he takes.
 
-use super::answer::BackendLog;
-pub(crate) use super::fault::BackendFault;
+use super::fault::BackendFault;
+use super::log::BackendLog;
 use super::tries::ConnectedListener;
 use fastcgi::record::{EndRequest, HEADER_BYTES, ProtocolStatus};
 use fastcgi::{ApplicationEvent, Complete, Exchange, RequestOpening, ScriptHead, ScriptHeadParser};

@@ -14,7 +14,7 @@ use server::site::store::Merge;
 use std::sync::Arc;
 
 #[rustfmt::skip]
-pub(super) static DIRECTIVES: &[Directive<Builder>] = &[
+pub(crate) static DIRECTIVES: &[Directive<Builder>] = &[
     row("ProxyFCGIBackendType", Args::One, Scope::OR_FILEINFO, "FPM", "Specify the type of FastCGI server: 'Generic', 'FPM'", backend_type),
     row("ProxyFCGISetEnvIf", Args::TwoOrThree, Scope::OR_FILEINFO, "", "expr-condition env-name expr-value", set_env_if),
 ];

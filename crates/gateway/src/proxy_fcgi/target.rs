@@ -35,7 +35,7 @@ pub(super) enum TargetAddress {
 pub(crate) struct TargetHandler {
     name: String,
     /// The application has a part of the URL space for itself: there need not be a file.
-    pub(super) owns_urls: bool,
+    pub(crate) owns_urls: bool,
     target: Result<Arc<FcgiTarget>, String>,
 }
 
@@ -49,21 +49,21 @@ impl TargetHandler {
     }
 
     /// Whether it was read from this name.
-    pub(super) fn is_named(&self, name: &str) -> bool {
+    pub(crate) fn is_named(&self, name: &str) -> bool {
         self.name == name
     }
 
     /// Whether a group is meant, and not a target.
-    pub(super) fn is_group(&self) -> bool {
+    pub(crate) fn is_group(&self) -> bool {
         self.url().starts_with("balancer:")
     }
 
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         self.name.strip_prefix(super::PREFIX).unwrap_or(&self.name)
     }
 
     /// The target, or what is wrong with the name.
-    pub(super) fn target(&self) -> Result<&Arc<FcgiTarget>, &str> {
+    pub(crate) fn target(&self) -> Result<&Arc<FcgiTarget>, &str> {
         self.target.as_ref().map_err(String::as_str)
     }
 }

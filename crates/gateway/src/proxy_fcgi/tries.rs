@@ -2,7 +2,7 @@
 //! word. To the client of a socket a script that crashes its child and one whose child is ended
 //! under it look alike, so that only so many children may have run it.
 
-use super::relay::BackendFault;
+use super::fault::BackendFault;
 use std::time::Duration;
 
 /// So many children get it on connections of their own: one may be ended while PHP-FPM reloads, and

@@ -1,6 +1,6 @@
 //! The directives of auth_basic. What they mean for a request is not known here.
 
-use super::{SETTINGS, find};
+use super::SETTINGS;
 use crate::authn_core;
 use config::{Args, Call, Directive, Error, Scope, args};
 use server::expression::ExpressionText;
@@ -60,7 +60,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 
 fn providers(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     for (nth, name) in call.args.iter().enumerate() {
-        let Some(provider) = find(builder, name) else {
+        let Some(provider) = authn_core::find(builder, name) else {
             return Err(Error::argument(nth, format!("Unknown Authn provider: {name}")));
         };
         SETTINGS.change(builder.settings()).providers.get_or_insert_default().push(provider);

@@ -7,9 +7,10 @@ mod rows;
 mod rules;
 
 pub(crate) use methods::Methods;
-pub(crate) use provider::{AuthzAlias, AuthzProvider, AuthzStatus, words};
+pub(crate) use provider::{AuthzAlias, AuthzProvider};
 pub(crate) use rows::MODULE;
 
+use crate::require::AuthzStatus;
 use crate::{auth_basic, authn_core};
 use logging::level::Level;
 use message::{Method, Status};

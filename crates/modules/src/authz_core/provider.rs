@@ -2,10 +2,10 @@
 //! modules know how each decides; how decisions are put together is not known here.
 
 use super::Methods;
-use crate::{auth_text, authn_core, authz_groupfile, authz_host, authz_owner, authz_user};
+use crate::require::AuthzStatus;
+use crate::{authn_core, authz_groupfile, authz_host, authz_owner, authz_user};
 use config::{Error, lexer::LineWords};
 use expr::Subnet;
-use logging::level::Level;
 use message::{Method, Status};
 use server::expression::{Expression, ExpressionText};
 use server::failure::Failure;
@@ -17,23 +17,8 @@ use server::waiting::{NowOrLater, Waiting};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a provider or a container says (httpd's authz_status).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AuthzStatus {
-    Granted,
-    Denied,
-    /// A user might make a difference, and there is none yet.
-    DeniedNoUser,
-    /// It has no opinion.
-    Neutral,
-}
-
-impl AuthzStatus {
-    /// `Granted` or `Denied`.
-    pub(crate) fn granted(is_granted: bool) -> Self {
-        if is_granted { Self::Granted } else { Self::Denied }
-    }
-}
+/// The module that brings what needs no other.
+pub(super) const MODULE_NAME: &str = "authz_core_module";
 
 /// A provider with its arguments.
 #[derive(Clone, Debug)]
@@ -76,10 +61,10 @@ type Parse = fn(&Builder, &str) -> Result<AuthzProvider, String>;
 
 /// Every provider: its name, its module, and how its arguments are read.
 const PROVIDERS: &[(&str, &str, Parse)] = &[
-    ("all", super::MODULE.table.name, all),
-    ("env", super::MODULE.table.name, env),
-    ("method", super::MODULE.table.name, method),
-    ("expr", super::MODULE.table.name, expression),
+    ("all", MODULE_NAME, all),
+    ("env", MODULE_NAME, env),
+    ("method", MODULE_NAME, method),
+    ("expr", MODULE_NAME, expression),
     ("ip", authz_host::MODULE.table.name, |_, text| {
         Ok(AuthzProvider::Ip(authz_host::networks(text)?))
     }),
@@ -207,22 +192,4 @@ fn check_expression<'l>(
             Err(failure.id(2320).at_error().recurring(text).into())
         }
     })
-}
-
-/// The words of a text for this request; `None`, told to the log, if it has no value.
-pub(crate) fn words(
-    request: &RequestContext<'_>,
-    text: &ExpressionText,
-    module: &'static str,
-    id: u32,
-    what: &str,
-) -> Option<Vec<Vec<u8>>> {
-    match text.value(request, None) {
-        Ok(value) => Some(auth_text::words(&value).collect()),
-        Err(error) => {
-            let text = format!("{what}: Can't evaluate require expression: {error}");
-            request.log_recurring(Level::Error, module, Some(id), &text);
-            None
-        }
-    }
 }

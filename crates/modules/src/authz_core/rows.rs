@@ -1,6 +1,6 @@
 //! The directives of authz_core. What they mean for a request is not known here.
 
-use super::provider::ALIASES;
+use super::provider::{ALIASES, MODULE_NAME};
 use super::rules::{AuthzRule, AuthzTest, Logic};
 use super::{AuthzAlias, Methods, SETTINGS, provider};
 use crate::{authn_core, authz_groupfile};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The module and its table.
 pub(crate) static MODULE: Module = Module::new(
-    "authz_core_module",
+    MODULE_NAME,
     "mod_authz_core.c",
     DIRECTIVES,
     Hooks {

@@ -1,7 +1,8 @@
 //! `Require` lines and their containers, and what they say together (apply_authz_sections of
 //! mod_authz_core.c).
 
-use super::{AuthzProvider, AuthzStatus, Methods};
+use super::{AuthzProvider, Methods};
+use crate::require::AuthzStatus;
 use logging::level::Level;
 use server::request_context::RequestContext;
 use server::waiting::{self, NowOrLater, Waiting};

@@ -1,6 +1,7 @@
 //! The directives of autoindex.
 
-use super::{By, SETTINGS};
+use super::SETTINGS;
+use super::options::By;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::module::{Hooks, Module};

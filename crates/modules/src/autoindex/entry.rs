@@ -1,6 +1,8 @@
-//! What the caller tells the renderer: the entries of the directory and the page around them.
+//! What the caller tells the renderer: the entries of the directory and the page around them; and
+//! the rows that it makes of them.
 
 use logging::time::LocalTimeFn;
+use std::borrow::Cow;
 
 /// One entry of the directory. `.` and `..` are not listed.
 #[derive(Clone, Copy, Debug)]
@@ -89,5 +91,33 @@ mod tests {
         let mut late = vec![b' '; TITLE_SCAN_BYTES];
         late.extend_from_slice(b"<title>x</title>");
         assert_eq!(scan_title(&late), None);
+    }
+}
+
+/// A line of the listing.
+#[derive(Clone, Debug)]
+pub(super) struct ListingRow<'a> {
+    /// Name, a directory's with its slash; the parent's is its URL path.
+    pub(super) name: Cow<'a, [u8]>,
+    pub(super) is_parent: bool,
+    /// Whether FoldersFirst puts it before the files.
+    pub(super) is_folder_first: bool,
+    pub(super) icon: Option<&'a str>,
+    pub(super) alt: Option<&'a str>,
+    pub(super) description: Option<&'a [u8]>,
+    /// Nothing for directories, and in a list that is not fancy.
+    pub(super) size: Option<u64>,
+    pub(super) mtime_us: Option<i64>,
+}
+
+impl<'a> ListingRow<'a> {
+    /// What is shown of the name.
+    pub(super) fn label(&self) -> &[u8] {
+        if self.is_parent { b"Parent Directory" } else { &self.name }
+    }
+
+    /// The description, for sorting.
+    pub(super) fn description_bytes(&self) -> &'a [u8] {
+        self.description.unwrap_or_default()
     }
 }

@@ -20,5 +20,4 @@ mod url;
 pub(crate) use directives::MODULE;
 pub(crate) use entry::{IndexEntry, IndexPage, Insert, scan_title};
 pub(crate) use options::{IndexFlags, SETTINGS, complete};
-pub(crate) use parse::By;
 pub(crate) use table::render;

@@ -6,8 +6,6 @@ use server::site::store::Merge;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 use super::matching::{is_pattern, is_shell_pattern, matches, matches_any_case, matches_shell};
-use super::parse::By;
-use super::sort::{Direction, SortKey};
 
 /// NameWidth and DescriptionWidth where nothing is set.
 pub(super) const WIDTH_DEFAULT: usize = 23;
@@ -123,6 +121,55 @@ impl Width {
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<IndexOptions> = DirectoryKey::new();
+
+/// What AddIcon and AddAlt choose by: the directive without a suffix, `ByType`, `ByEncoding`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The end of the file name, or a pattern.
+    Path,
+    /// The media type.
+    Type,
+    /// The content encoding.
+    Encoding,
+}
+
+/// The column to sort by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SortKey {
+    Name,
+    LastModified,
+    Size,
+    Description,
+}
+
+impl SortKey {
+    /// Its letter in a query.
+    pub(super) fn letter(self) -> u8 {
+        match self {
+            Self::Name => b'N',
+            Self::LastModified => b'M',
+            Self::Size => b'S',
+            Self::Description => b'D',
+        }
+    }
+}
+
+/// Which way to sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Ascending,
+    Descending,
+}
+
+impl Direction {
+    /// Its letter in a query.
+    pub(super) fn letter(self) -> u8 {
+        match self {
+            Self::Ascending => b'A',
+            Self::Descending => b'D',
+        }
+    }
+}
 
 /// What the directives of a section said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

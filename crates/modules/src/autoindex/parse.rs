@@ -1,24 +1,13 @@
 //! The directives of mod_autoindex: from arguments to settings, with httpd's error texts.
 
 use super::options::{
-    Description, IndexFlags, IndexOptions, IndexRule, KEYWORDS, WIDTH_DEFAULT, Width,
+    By, Description, Direction, IndexFlags, IndexOptions, IndexRule, KEYWORDS, SortKey,
+    WIDTH_DEFAULT, Width,
 };
-use super::sort::{Direction, SortKey};
 
 /// Size of the icons that come with httpd, `IconWidth` and `IconHeight` without a number.
 const ICON_WIDTH_DEFAULT: u32 = 20;
 const ICON_HEIGHT_DEFAULT: u32 = 22;
-
-/// What AddIcon and AddAlt choose by: the directive without a suffix, `ByType`, `ByEncoding`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
-    /// The end of the file name, or a pattern.
-    Path,
-    /// The media type.
-    Type,
-    /// The content encoding.
-    Encoding,
-}
 
 /// The sign of a keyword.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,40 +3,12 @@
 
 use std::borrow::Cow;
 
-use super::entry::{IndexEntry, IndexPage};
+use super::entry::{IndexEntry, IndexPage, ListingRow};
 use super::matching::matches_client_pattern;
 use super::options::{IconSubject, IndexFlags, IndexOptions, Width, find};
 use super::sort::View;
 
 const DIRECTORY: &[u8] = b"^^DIRECTORY^^";
-
-/// A line of the listing.
-#[derive(Clone, Debug)]
-pub(super) struct ListingRow<'a> {
-    /// Name, a directory's with its slash; the parent's is its URL path.
-    pub(super) name: Cow<'a, [u8]>,
-    pub(super) is_parent: bool,
-    /// Whether FoldersFirst puts it before the files.
-    pub(super) is_folder_first: bool,
-    pub(super) icon: Option<&'a str>,
-    pub(super) alt: Option<&'a str>,
-    pub(super) description: Option<&'a [u8]>,
-    /// Nothing for directories, and in a list that is not fancy.
-    pub(super) size: Option<u64>,
-    pub(super) mtime_us: Option<i64>,
-}
-
-impl<'a> ListingRow<'a> {
-    /// What is shown of the name.
-    pub(super) fn label(&self) -> &[u8] {
-        if self.is_parent { b"Parent Directory" } else { &self.name }
-    }
-
-    /// The description, for sorting.
-    pub(super) fn description_bytes(&self) -> &'a [u8] {
-        self.description.unwrap_or_default()
-    }
-}
 
 /// The rows of a page in their order.
 pub(super) fn rows<'a>(

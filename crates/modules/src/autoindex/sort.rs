@@ -3,48 +3,10 @@
 
 use std::cmp::Ordering;
 
-use super::options::{IndexFlags, IndexOptions};
-use super::row::ListingRow;
+use super::entry::ListingRow;
+use super::options::{Direction, IndexFlags, IndexOptions, SortKey};
 use super::url::percent_decoded;
 use message::path::encode;
-
-/// The column to sort by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SortKey {
-    Name,
-    LastModified,
-    Size,
-    Description,
-}
-
-impl SortKey {
-    /// Its letter in a query.
-    pub(super) fn letter(self) -> u8 {
-        match self {
-            Self::Name => b'N',
-            Self::LastModified => b'M',
-            Self::Size => b'S',
-            Self::Description => b'D',
-        }
-    }
-}
-
-/// Which way to sort.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    Ascending,
-    Descending,
-}
-
-impl Direction {
-    /// Its letter in a query.
-    pub(super) fn letter(self) -> u8 {
-        match self {
-            Self::Ascending => b'A',
-            Self::Descending => b'D',
-        }
-    }
-}
 
 /// What configuration and query together ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]

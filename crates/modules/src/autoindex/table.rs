@@ -1,10 +1,10 @@
 //! The page itself: preamble, list in one of three styles, and what follows
 //! (mod_autoindex.c `emit_head`, `output_directories`, `emit_tail`).
 
-use super::entry::{IndexEntry, IndexPage, Insert};
-use super::options::{IconSubject, IndexFlags, IndexOptions, Width, find};
-use super::row::{ListingRow, Widths, cut_description, rows};
-use super::sort::{Direction, SortKey, View};
+use super::entry::{IndexEntry, IndexPage, Insert, ListingRow};
+use super::options::{Direction, IconSubject, IndexFlags, IndexOptions, SortKey, Width, find};
+use super::row::{Widths, cut_description, rows};
+use super::sort::View;
 use super::url::relative_url;
 use logging::number::decimal;
 use logging::time::TimeFormat;

@@ -1,8 +1,9 @@
 //! Listings under each keyword and directive. The renderer was compared with Apache 2.4.71 over
 //! random configurations; these tests hold what that comparison showed.
 
+use super::options::By;
 use super::options::IndexOptions;
-use super::{By, IndexEntry, IndexPage, Insert, render};
+use super::{IndexEntry, IndexPage, Insert, render};
 use logging::time::CalendarSecond;
 
 /// 1 March 2024 00:03:04.

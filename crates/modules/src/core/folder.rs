@@ -3,7 +3,7 @@
 use super::Done;
 use config::args::{self, OptionChange};
 use config::{Call, Error, Position, Scope};
-use gateway::proxy_fcgi;
+use gateway::forward;
 use logging::level::Levels;
 use message::limits::{MAX_RANGE_OVERLAPS, MAX_RANGE_REVERSALS, MAX_RANGES};
 use server::expression::ExpressionText;
@@ -158,12 +158,12 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
     let handler = match written.contains(['%', '$', '\\']) {
         true => {
             let computed = computed(builder, written)?;
-            proxy_fcgi::name_backend(builder, "");
+            forward::name_backend(builder, "");
             HandlerSetting::Computed(Arc::new(computed))
         }
         false => {
             let name = lower(written);
-            proxy_fcgi::name_backend(builder, &name);
+            forward::name_backend(builder, &name);
             HandlerSetting::Name(name)
         }
     };

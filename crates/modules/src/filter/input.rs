@@ -2,9 +2,9 @@
 //! unpacks what came as gzip (deflate_in_filter of mod_deflate.c). Bounds are those of deflate's
 //! directives.
 
+use super::deflate::{self, Gunzip};
 use super::recode::Coder;
 use super::{SETTINGS, coding};
-use crate::deflate::{Gunzip, HostSettings};
 use message::{Refusal, Status};
 use server::input_filter::InputFilter;
 use server::request_context::{LookupPurpose, RequestContext};
@@ -42,11 +42,9 @@ pub(super) fn choose(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter
         return None;
     }
     let left = coding::without_gzip(request.field("Content-Encoding")?)?;
-    let inflation = SETTINGS.of(settings).inflation.unwrap_or_default();
-    let default = HostSettings::default();
-    let server = SETTINGS.of(settings).deflate.as_ref().unwrap_or(&default);
+    let inflation = *deflate::INFLATION.of(settings);
     Some(Box::new(Unpacker {
-        coder: Gunzip::new(server, inflation),
+        coder: Gunzip::new(deflate::SERVER.of(settings), inflation),
         limit: inflation.limit().unwrap_or(settings.core.limit_request_body()),
         total: 0,
         has_begun: false,

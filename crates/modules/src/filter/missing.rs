@@ -2,7 +2,7 @@
 //! the filter would have taken secrets out or put content in.
 
 use super::{FilterKind, SETTINGS};
-use crate::files;
+use crate::would_send::would_send;
 use config::Call;
 use message::{Method, Status};
 use runtime::file::Errno;
@@ -42,8 +42,7 @@ fn has_content(request: &RequestContext<'_>) -> Result<bool, Stop> {
     if matches!(request.method(), None | Some(Method::Options | Method::Trace)) {
         return Ok(false);
     }
-    if request.mapping.backend.is_some() || files::would_send(request) && phase::is_regular(request)
-    {
+    if request.mapping.backend.is_some() || would_send(request) && phase::is_regular(request) {
         return Ok(true);
     }
     let is_there = !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));

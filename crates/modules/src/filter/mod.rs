@@ -1,17 +1,18 @@
 //! filter: which output filters a response passes, in which order, and what each does to it:
 //! `SetOutputFilter`, `AddOutputFilter` and the smart filters of mod_filter. The filters are
-//! DEFLATE, INFLATE and BROTLI_COMPRESS; their coders are in `deflate` and `brotli`.
+//! DEFLATE, INFLATE and BROTLI_COMPRESS; their coders are in `deflate.rs` and `brotli.rs`.
 
-pub(crate) mod coding;
+pub(crate) mod brotli;
+mod coding;
+pub(crate) mod deflate;
 pub(crate) mod input;
 pub(crate) mod missing;
-pub(crate) mod recode;
+mod recode;
 pub(crate) mod smart;
 
 #[cfg(test)]
 mod tests;
 
-use crate::{brotli, deflate};
 use config::{Call, Error};
 use logging::level::Level;
 use message::{Known, Status};
@@ -52,7 +53,7 @@ static CODERS: ThreadKey<recode::CoderBudget> = ThreadKey::new();
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
-/// The filters of a section, and the settings of the filters.
+/// The filters of a section.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     /// `SetOutputFilter`: names between `;`.
@@ -60,9 +61,6 @@ pub(crate) struct Settings {
     /// `SetInputFilter`.
     input: Option<String>,
     pub(crate) smart: smart::Settings,
-    pub(crate) deflate: Option<deflate::HostSettings>,
-    pub(crate) inflation: Option<deflate::Inflation>,
-    pub(crate) brotli: Option<brotli::HostSettings>,
 }
 
 impl Merge for Settings {
@@ -74,9 +72,6 @@ impl Merge for Settings {
             output: either(self.output.as_ref(), outer.output.as_ref()),
             input: either(self.input.as_ref(), outer.input.as_ref()),
             smart: self.smart.over(&outer.smart),
-            deflate: either(self.deflate.as_ref(), outer.deflate.as_ref()),
-            inflation: either(self.inflation.as_ref(), outer.inflation.as_ref()),
-            brotli: either(self.brotli.as_ref(), outer.brotli.as_ref()),
         }
     }
 }
@@ -146,6 +141,10 @@ pub(crate) struct FilterFacts<'a> {
     /// Variables of the request's environment.
     pub(crate) env: &'a Table,
     pub(crate) holds: &'a Holds<'a>,
+    /// The settings of the coders.
+    pub(crate) deflate: &'a deflate::HostSettings,
+    pub(crate) inflation: deflate::Inflation,
+    pub(crate) brotli: &'a brotli::HostSettings,
     /// The coders of this thread.
     pub(crate) coders: &'a CoderBudget,
     /// Where the sizes are noted for the access log.
@@ -239,6 +238,9 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
                 false
             })
         },
+        deflate: deflate::SERVER.of(&request.settings),
+        inflation: *deflate::INFLATION.of(&request.settings),
+        brotli: brotli::SETTINGS.of(&request.settings),
         coders: &CODERS.of(&request.context.modules),
         notes: &notes,
         spent: request.spent(),
@@ -292,9 +294,9 @@ pub(crate) async fn finish(
             Active::Smart(smart) => smart.choose(&mut response, facts.holds),
         };
         match kind {
-            Some(FilterKind::Inflate) => inflate(settings, facts, &mut response).await,
-            Some(FilterKind::Deflate) => deflate(settings, facts, &mut response).await,
-            Some(FilterKind::Brotli) => brotli(settings, facts, &mut response).await,
+            Some(FilterKind::Inflate) => inflate(facts, &mut response).await,
+            Some(FilterKind::Deflate) => deflate(facts, &mut response).await,
+            Some(FilterKind::Brotli) => brotli(facts, &mut response).await,
             None => {}
         }
     }
@@ -309,7 +311,7 @@ fn is_untouchable(facts: &FilterFacts<'_>, response: &Response) -> bool {
 }
 
 /// deflate_out_filter of mod_deflate.c.
-async fn deflate(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Response) {
+async fn deflate(facts: &FilterFacts<'_>, response: &mut Response) {
     let html = response.content_type.as_deref().is_some_and(|text| text.starts_with("text/html"));
     if is_untouchable(facts, response)
         || facts.env.has("no-gzip")
@@ -324,20 +326,18 @@ async fn deflate(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Re
     if !is_forced && choose(&[Coding::Gzip], facts.accept_encoding).is_none() {
         return;
     }
-    let default = deflate::HostSettings::default();
-    let server = settings.deflate.as_ref().unwrap_or(&default);
-    let Some(coder) = deflate::Gzip::new(server) else {
+    let Some(coder) = deflate::Gzip::new(facts.deflate) else {
         (facts.log)(Level::Error, "deflate", 1383, "unable to init Zlib: deflateInit2 returned -2");
         return;
     };
     let Some(permit) = facts.coders.take() else { return };
-    coding::describe(response, Coding::Gzip, server.alter_etag);
+    coding::describe(response, Coding::Gzip, facts.deflate.alter_etag);
     replace_body(response, Box::new(coder), Some(permit), facts).await;
 }
 
 /// compress_filter of mod_brotli.c. Unlike DEFLATE it also changes the fields of a 304, and takes
 /// the smallest content.
-async fn brotli(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Response) {
+async fn brotli(facts: &FilterFacts<'_>, response: &mut Response) {
     if is_untouchable(facts, response) || facts.env.has("no-brotli") || coding::is_coded(response) {
         return;
     }
@@ -345,8 +345,7 @@ async fn brotli(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Res
     if choose(&[Coding::Brotli], facts.accept_encoding).is_none() {
         return;
     }
-    let default = brotli::HostSettings::default();
-    let server = settings.brotli.as_ref().unwrap_or(&default);
+    let server = facts.brotli;
     let Some(permit) = facts.coders.take() else { return };
     coding::describe(response, Coding::Brotli, server.alter_etag);
     if response.status != Status::NOT_MODIFIED {
@@ -355,17 +354,16 @@ async fn brotli(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Res
 }
 
 /// inflate_out_filter of mod_deflate.c.
-async fn inflate(settings: &Settings, facts: &FilterFacts<'_>, response: &mut Response) {
+async fn inflate(facts: &FilterFacts<'_>, response: &mut Response) {
     if !facts.is_initial || is_untouchable(facts, response) || !coding::uncode_gzip(response) {
         return;
     }
-    let default = deflate::HostSettings::default();
-    let server = settings.deflate.as_ref().unwrap_or(&default);
+    let server = facts.deflate;
     response.unset("Content-Length");
     response.unset("Content-MD5");
     coding::alter_etag(response, "gunzip", server.alter_etag);
     if response.status != Status::NOT_MODIFIED {
-        let coder = deflate::Gunzip::new(server, settings.inflation.unwrap_or_default());
+        let coder = deflate::Gunzip::new(server, facts.inflation);
         replace_body(response, Box::new(coder), None, facts).await;
     }
 }

@@ -7,6 +7,7 @@ use config::directive::ModuleDirectives;
 use flate2::read::MultiGzDecoder;
 use server::accounting::TimeSpent;
 use server::response::{Body, BodyPiece, BodySource};
+use server::site::settings as site;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::io::{self, Read};
@@ -26,7 +27,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Settings from configuration text, or the errors.
-fn configure(text: &str) -> Result<Settings, String> {
+fn configure(text: &str) -> Result<site::Settings, String> {
     static ALL: &[&ModuleDirectives<Builder>] = &[
         &crate::core::MODULE.table,
         &smart::MODULE.table,
@@ -39,7 +40,7 @@ fn configure(text: &str) -> Result<Settings, String> {
     let found = config::apply(&tree.nodes, &index, &mut builder);
     match found.first() {
         Some(diagnostic) => Err(diagnostic.text.clone()),
-        None => Ok((*SETTINGS.change(builder.settings())).clone()),
+        None => Ok(builder.settings().clone()),
     }
 }
 
@@ -65,12 +66,15 @@ fn pass(text: &str, asked: &Asked<'_>, response: Response) -> Response {
         by_extension: &[],
         env: &env,
         holds: &|_, response| response.status == Status::OK && asked.holds,
+        deflate: deflate::SERVER.of(&settings),
+        inflation: *deflate::INFLATION.of(&settings),
+        brotli: brotli::SETTINGS.of(&settings),
         coders: &asked.coders,
         notes: &asked.notes,
         spent: &Rc::new(TimeSpent::unmeasured(0)),
         log: &|_, _, _, text| panic!("logged: {text}"),
     };
-    run(finish(&settings, &facts, response))
+    run(finish(SETTINGS.of(&settings), &facts, response))
 }
 
 fn gzip<'a>() -> Asked<'a> {
@@ -165,7 +169,7 @@ fn what_is_left_alone_says_what_httpd_says() {
         assert_eq!(response.body.len(), length, "{why}");
     }
     // zlib takes no smaller window than 9 for the raw format: httpd logs that, and goes on.
-    assert!(deflate::Gzip::new(&configure(narrow).unwrap().deflate.unwrap()).is_none());
+    assert!(deflate::Gzip::new(deflate::SERVER.of(&configure(narrow).unwrap())).is_none());
     let partial = page(100).field("Content-Range", "bytes 0-99/200");
     assert!(!fields(&pass(DEFLATE, &gzip(), partial)).contains("Vary"));
     let coded = page(100).field("Content-Encoding", "x-gzip");
@@ -431,7 +435,9 @@ fn mistakes_are_reported_in_the_words_of_httpd() {
 
 #[test]
 fn what_may_be_kept_ready_is_known_beforehand() {
-    let kept = |text: &str, response: &Response| codings(&configure(text).unwrap(), &[], response);
+    let kept = |text: &str, response: &Response| {
+        codings(SETTINGS.of(&configure(text).unwrap()), &[], response)
+    };
     let both = "AddOutputFilterByType BROTLI_COMPRESS;DEFLATE text/html";
     assert_eq!(kept(both, &page(100)), Ok(vec![Coding::Brotli, Coding::Gzip]));
     assert_eq!(kept(both, &page(60)), Ok(vec![Coding::Brotli]));

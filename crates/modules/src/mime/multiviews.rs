@@ -1,25 +1,8 @@
 //! Which parts of a file name mean something, which is what MultiViews asks: a part that means
 //! nothing must have been requested by name. The choice itself belongs to negotiation.
 
-use super::settings::{MimeAttribute, Settings, base_and_extensions};
+use super::settings::{MimeAttribute, MultiviewsMatch, Settings, base_and_extensions};
 use super::types::{EXTENSION_BYTES_MAX, Types};
-
-/// `MultiviewsMatch`: what makes a part of a name meaningful besides type, language, charset and
-/// encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MultiviewsMatch {
-    /// `NegotiatedOnly`: nothing does.
-    NegotiatedOnly,
-    /// `Handlers`, `Filters` or both.
-    Also {
-        /// A handler does.
-        handlers: bool,
-        /// A filter does.
-        filters: bool,
-    },
-    /// `Any`: all parts count.
-    Any,
-}
 
 impl Settings {
     /// One word of `MultiviewsMatch` (mod_mime.c `multiviews_match`).

@@ -7,7 +7,6 @@ use server::site::store::Merge;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::multiviews::MultiviewsMatch;
 use super::types::{EXTENSION_BYTES_MAX, Types};
 
 /// What an extension can stand for.
@@ -27,6 +26,23 @@ pub(crate) enum MimeAttribute {
     InputFilter,
     /// AddOutputFilter, RemoveOutputFilter
     OutputFilter,
+}
+
+/// `MultiviewsMatch`: what makes a part of a name meaningful besides type, language, charset and
+/// encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MultiviewsMatch {
+    /// `NegotiatedOnly`: nothing does.
+    NegotiatedOnly,
+    /// `Handlers`, `Filters` or both.
+    Also {
+        /// A handler does.
+        handlers: bool,
+        /// A filter does.
+        filters: bool,
+    },
+    /// `Any`: all parts count.
+    Any,
 }
 
 const ATTRIBUTES: usize = 7;

@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 
 use super::accept::{AcceptElement, entries};
-use super::directives::Settings;
 use super::quality::{Accepted, Quality, is_identity};
 use super::response::{self, NegotiationFields};
+use super::settings::Settings;
 use super::variant::{CGI_TYPE, Variant};
 
 /// What of a request a choice depends on. A field that came several times is one list.

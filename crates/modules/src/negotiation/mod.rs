@@ -11,9 +11,11 @@ mod folder;
 pub(crate) mod hooks;
 mod quality;
 mod response;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod type_map;
 mod variant;
 
-pub(crate) use directives::{MODULE, SETTINGS};
+pub(crate) use directives::MODULE;
+pub(crate) use settings::SETTINGS;

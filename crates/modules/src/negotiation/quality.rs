@@ -5,7 +5,7 @@
 //! which rule comes next.
 
 use super::accept::{AcceptElement, INCLUDES, INCLUDES_3, without_x};
-use super::directives::Settings;
+use super::settings::Settings;
 use super::variant::Variant;
 
 /// A variant without a language, where others have one (`set_default_lang_quality`), and one that

@@ -1,8 +1,8 @@
 //! Choices that Apache 2.4.71 made from one folder, one type map and many requests, made again.
 
 use super::choose::{NegotiatedRequest, NegotiationOutcome, VariantChoice, choose};
-use super::directives::Settings;
 use super::response::variant_list;
+use super::settings::Settings;
 use super::type_map::{self, BadMap, LINE_BYTES_MAX, TypeMapStop};
 use super::variant::{FoundVariants, VARIANTS_MAX, Variant, VariantBody, VariantFile, variants};
 use super::*;

@@ -1,16 +1,17 @@
 //! brotli: the filter BROTLI_COMPRESS (mod_brotli). Which response it changes is decided in
-//! `filter`; here are the directives and the coder (RFC 7932).
+//! `mod.rs`; here are the directives and the coder (RFC 7932).
 
-use crate::deflate::{NoteNames, between};
-use crate::filter;
-use crate::filter::coding::AlterEtag;
-use crate::filter::recode::Coder;
+use super::coding::AlterEtag;
+use super::deflate::{NoteNames, between};
+use super::recode::Coder;
 use brotli::CompressorWriter;
 use brotli::enc::BrotliEncoderParams;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;
+use server::site::settings::DirectoryKey;
+use server::site::store::Merge;
 use std::io::{self, Write};
 
 /// The module and its table.
@@ -26,6 +27,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("BrotliAlterETag", Args::One, Scope::RSRC_CONF, "AddSuffix", "Set how mod_brotli should modify ETag response headers: 'AddSuffix' (default), 'NoChange', 'Remove'", alter_etag),
 ];
 
+/// The key of the settings of a server.
+pub(crate) static SETTINGS: DirectoryKey<HostSettings> = DirectoryKey::new();
+
 /// Settings of a server. As in httpd those of a virtual host that has any replace all of the main
 /// server's (the module has no merge function).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +41,8 @@ pub(crate) struct HostSettings {
     /// 0 lets the library choose.
     block_bits: i32,
 }
+
+impl Merge for HostSettings {}
 
 impl Default for HostSettings {
     /// Chosen by mod_brotli so that time and memory are those of mod_deflate.
@@ -52,7 +58,7 @@ impl Default for HostSettings {
 }
 
 fn server(builder: &mut Builder) -> &mut HostSettings {
-    filter::SETTINGS.change(builder.settings()).brotli.get_or_insert_default()
+    SETTINGS.change(builder.settings())
 }
 
 fn filter_note(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {

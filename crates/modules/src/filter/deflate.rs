@@ -1,14 +1,15 @@
 //! deflate: the filters DEFLATE and INFLATE (mod_deflate). Which response they change is decided
-//! in `filter`; here are the directives and the coders of the gzip format (RFC 1952).
+//! in `mod.rs`; here are the directives and the coders of the gzip format (RFC 1952).
 
-use crate::filter;
-use crate::filter::coding::AlterEtag;
-use crate::filter::recode::Coder;
+use super::coding::AlterEtag;
+use super::recode::Coder;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope, args};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;
+use server::site::settings::DirectoryKey;
+use server::site::store::Merge;
 use std::io;
 
 /// The module and its table.
@@ -28,6 +29,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("DeflateAlterEtag", Args::One, Scope::RSRC_CONF, "AddSuffix", "Set how mod_deflate should modify ETAG response headers: 'AddSuffix' (default), 'NoChange' (2.2.x behavior), 'Remove'", alter_etag),
 ];
 
+/// The key of the settings of a server.
+pub(crate) static SERVER: DirectoryKey<HostSettings> = DirectoryKey::new();
+
 /// Settings of a server. As in httpd those of a virtual host that has any replace all of the main
 /// server's (the module has no merge function).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +42,8 @@ pub(crate) struct HostSettings {
     window_bits: u8,
     buffer_bytes: usize,
 }
+
+impl Merge for HostSettings {}
 
 impl Default for HostSettings {
     fn default() -> Self {
@@ -59,6 +65,9 @@ pub(crate) struct NoteNames {
     pub(crate) ratio: Option<String>,
 }
 
+/// The key of the settings of a folder.
+pub(crate) static INFLATION: DirectoryKey<Inflation> = DirectoryKey::new();
+
 /// Settings of a folder. As in httpd an inner section with any of them replaces all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inflation {
@@ -75,6 +84,8 @@ impl Inflation {
     }
 }
 
+impl Merge for Inflation {}
+
 impl Default for Inflation {
     fn default() -> Self {
         Self { limit_request_body: 0, ratio_limit: 200, ratio_burst: 3 }
@@ -82,11 +93,11 @@ impl Default for Inflation {
 }
 
 fn server(builder: &mut Builder) -> &mut HostSettings {
-    filter::SETTINGS.change(builder.settings()).deflate.get_or_insert_default()
+    SERVER.change(builder.settings())
 }
 
 fn inflation(builder: &mut Builder) -> &mut Inflation {
-    filter::SETTINGS.change(builder.settings()).inflation.get_or_insert_default()
+    INFLATION.change(builder.settings())
 }
 
 impl NoteNames {

@@ -1,9 +1,8 @@
 //! A request to a group of backends: whose session it is, one member after the other until one
 //! answers, and what that says about their health (mod_proxy_balancer.c).
 
-use super::balancer::Balancer;
-use super::forward;
-use super::worker::ProxyWorker;
+use super::{balancer, member_job, no_protocol};
+use crate::proxy::{self, Balancer, ProxyWorker};
 use crate::proxy_fcgi::{FailedTry, FcgiTarget, FcgiWork};
 use message::Status;
 use server::failure::Failure;
@@ -37,7 +36,7 @@ struct Session {
 
 impl Handler for BalancerGroup {
     fn name(&self) -> &'static str {
-        super::HANDLER
+        proxy::HANDLER
     }
 
     fn is_script(&self) -> bool {
@@ -52,8 +51,8 @@ impl Handler for BalancerGroup {
 impl BalancerGroup {
     /// One that a handler names: `proxy:balancer://name`.
     pub(crate) fn of_handler(request: &RequestContext<'_>, url: &str) -> Result<Self, Failure> {
-        let balancer = forward::balancer(request, url);
-        let balancer = balancer.ok_or_else(|| forward::no_protocol(request, "balancer"))?;
+        let balancer = balancer(request, url);
+        let balancer = balancer.ok_or_else(|| no_protocol(request, "balancer"))?;
         let path = request.mapping.place.path();
         let path = path.strip_prefix(b"/").unwrap_or(&path).to_vec();
         Ok(Self { balancer: balancer.clone(), path, is_raw: true })
@@ -178,7 +177,7 @@ impl BalancerGroup {
             )
         })?;
         let path = [base.as_bytes(), &self.path[..]].concat();
-        let job = forward::member_job(request, (member, target), &path, self.is_raw);
+        let job = member_job(request, (member, target), &path, self.is_raw);
         let job = job.await.map_err(MemberFailure::Stop)?;
         let answer = job.attempt(request, work).await.map_err(MemberFailure::Failed)?;
         member.recover();
@@ -195,7 +194,7 @@ impl BalancerGroup {
     ) -> Result<(String, String), MemberFailure> {
         let Some(rest) = member.name.strip_prefix("fcgi://") else {
             let scheme = member.name.split(':').next().unwrap_or_default();
-            return Err(MemberFailure::Stop(forward::no_protocol(request, scheme).into()));
+            return Err(MemberFailure::Stop(no_protocol(request, scheme).into()));
         };
         let (authority, base) = rest.split_once('/').unwrap_or((rest, ""));
         // What is put together is the name, a slash and the path.

@@ -2,25 +2,42 @@
 //! `PATH_INFO` and the name of the script (proxy_fixup of mod_proxy.c, proxy_fcgi_canon and
 //! send_environment of mod_proxy_fcgi.c).
 
-use super::balanced::BalancerGroup;
-use super::balancer::Balancer;
-use super::pass::Pass;
-use super::worker::ProxyWorker;
-use super::{HOST_SETTINGS, url};
+mod balanced;
+mod named;
+
+pub use named::{PROXY_FCGI, name_backend};
+
+use crate::proxy::{Balancer, DIRECTIVES, HOST_SETTINGS, Pass, Passed, ProxyWorker, SETTINGS, url};
 use crate::proxy_fcgi;
 use crate::proxy_fcgi::{FcgiJob, FcgiTarget};
+use balanced::BalancerGroup;
 use logging::level::Level;
 use message::Status;
 use message::path::EncodedSlashes;
 use server::failure::Failure;
 use server::handler::Handler;
-use server::phase::{self, Stop, place_of};
+use server::mapping::Place;
+use server::module::{Hooks, Module};
+use server::phase::{self, Hook, Stop, place_of};
 use server::request_context::RequestContext;
 use server::request_state::RequestKey;
 use server::waiting::{NowOrLater, Waiting};
 use server::walk;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// mod_proxy and its table.
+pub static PROXY: Module = Module::new(
+    "proxy_module",
+    "mod_proxy.c",
+    DIRECTIVES,
+    Hooks {
+        translate: Some(Hook::Now(translate)),
+        fixup: Some(Hook::Waits(fixup)),
+        resolve: Some(Hook::Now(resolve)),
+        ..Hooks::NONE
+    },
+);
 
 /// The key of what is kept for a request that goes to a backend.
 pub(super) static FORWARD: RequestKey<Forward> = RequestKey::new();
@@ -35,6 +52,35 @@ pub(super) struct Forward {
     pub(super) pass: Arc<Pass>,
     /// What is asked for, once that is known.
     pub(super) job: Option<FcgiJob>,
+}
+
+/// Translate hook, before all others: the line of a section, else the first one of the host
+/// (proxy_trans of mod_proxy.c).
+pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
+    request.mapping.backend = None;
+    FORWARD.set(&mut request.state, None);
+    let of_host = &HOST_SETTINGS.of(&request.host.modules).passes;
+    let is_path = request.path.first() == Some(&b'/');
+    let says_nothing = of_host.is_empty() && SETTINGS.of(&request.settings).pass.is_none();
+    if says_nothing || !is_path || request.tables.env.has("no-proxy") {
+        return Ok(None);
+    }
+    let settings = request.settings.clone();
+    let of_section = SETTINGS.of(&settings).pass.as_ref();
+    for pass in of_section.into_iter().chain(of_host) {
+        match pass.apply(request)? {
+            Passed::No => {}
+            Passed::Never => return Ok(None),
+            Passed::To(url, is_raw) => {
+                request.mark_personal();
+                request.mapping.backend = Some(url);
+                let forward = Forward { is_raw, pass: pass.clone(), job: None };
+                FORWARD.set(&mut request.state, Some(forward));
+                return Ok(Some(Place { root: request.host.root.clone(), below: Vec::new() }));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Fixup hook, before all others: the URL becomes what the application is told.
