@@ -70,10 +70,10 @@ pub(crate) fn parse_with(file: &str, text: Vec<u8>, macros: &[Arc<Macro>]) -> Co
 /// For the `-c` options of a command line, which give one line each:
 ///
 /// ```
-/// use config::{COMMAND_LINE, Source, parse_sources};
+/// use config::{COMMAND_LINE, SourceText, parse_sources};
 /// let options = ["<Directory /srv>", "Options None", "</Directory>"];
 /// let source = |(first_line, option): (u32, &&'static str)| {
-///     Source { name: COMMAND_LINE, text: option.as_bytes(), first_line }
+///     SourceText { name: COMMAND_LINE, text: option.as_bytes(), first_line }
 /// };
 /// let sources: Vec<_> = (1..).zip(&options).map(source).collect();
 /// let tree = parse_sources(&sources);

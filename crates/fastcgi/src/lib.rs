@@ -36,7 +36,7 @@
 //! let (mut at, mut answer) = (0, Vec::new());
 //! while let (used, Some(event)) = application.receive(&request[at..])? {
 //!     at += used;
-//!     if event == responder::Event::Params {
+//!     if event == responder::ServerEvent::Params {
 //!         let variables: Result<Vec<_>, _> = application.params().collect();
 //!         assert_eq!(variables?[1], (&b"REQUEST_METHOD"[..], &b"GET"[..]));
 //!     }
@@ -51,12 +51,12 @@
 //!     let step = exchange.receive(&answer[at..])?;
 //!     at += step.used;
 //!     match step.event {
-//!         Some(Event::Stdout(piece)) => {
+//!         Some(ApplicationEvent::Stdout(piece)) => {
 //!             let Some(Complete { head, used }) = parser.advance(piece)? else { continue };
 //!             assert_eq!(head.status().code(), 404);
 //!             body.extend_from_slice(&piece[used..]);
 //!         }
-//!         Some(Event::End(_)) => break,
+//!         Some(ApplicationEvent::End(_)) => break,
 //!         _ => panic!("read more first"),
 //!     }
 //! }

@@ -22,7 +22,7 @@
 //!
 //! // 1. The head, here all at once; it may as well come byte by byte.
 //! let progress = parser.advance(input, &HeadLimits::default())?;
-//! let Progress::Complete { len } = progress else { panic!("read more first") };
+//! let HeadProgress::Complete { len } = progress else { panic!("read more first") };
 //! let request = parser.request(input);
 //! assert_eq!(request.method(), b"POST");
 //! assert_eq!(request.get(Known::Host), Some(&b"example.org"[..]));
@@ -47,7 +47,7 @@
 //!     .persist(persist, 5)
 //!     .end();
 //! assert_eq!(out, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-//! assert_eq!(persistence.finish(), Next::Idle);
+//! assert_eq!(persistence.finish(), AfterResponse::Idle);
 //! # Ok::<(), Refusal>(())
 //! ```
 //!
@@ -59,14 +59,15 @@
 //! let input = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 //! let mut parser = AnswerParser::new();
 //! let progress = parser.advance(input, &HeadLimits::default())?;
-//! let Progress::Complete { len } = progress else { panic!("read more first") };
+//! let HeadProgress::Complete { len } = progress else { panic!("read more first") };
 //! let answer = parser.answer(input);
 //! assert_eq!(answer.status(), 200);
-//! let body = answer.body(Asked::Other)?;
+//! let body = answer.body(AskedMethod::Other)?;
 //! assert_eq!(body, AnswerBody::Length(2));
 //! assert!(answer.keeps_alive(body));
 //!
-//! let template = AnswerTemplate::learn(&answer, Asked::Other).expect("plain heads are learned");
+//! let template = AnswerTemplate::learn(&answer, AskedMethod::Other);
+//! let template = template.expect("plain heads are learned");
 //! assert_eq!(template.matches(input).map(|repeat| repeat.head_len), Some(len));
 //! assert_eq!(template.matches(b"HTTP/1.1 404 Not Found\r\n\r\n"), None);
 //! # Ok::<(), AnswerFault>(())

@@ -10,13 +10,13 @@ use crate::text::SyntaxFault;
 ///
 /// ```
 /// use load::pacer::Pacer;
-/// use load::pattern::Pattern;
+/// use load::pattern::LoadPattern;
 ///
-/// let users = Pacer::new(Pattern::parse("1-3:10").unwrap());
+/// let users = Pacer::new(LoadPattern::parse("1-3:10").unwrap());
 /// assert_eq!(users.users(0), 1);
 /// assert_eq!(users.next_change(0), Some(2_500_000_000), "from there on it is nearer to 2");
 ///
-/// let rate = Pacer::new(Pattern::parse("4r:10").unwrap());
+/// let rate = Pacer::new(LoadPattern::parse("4r:10").unwrap());
 /// assert_eq!(rate.due(0), Some(0));
 /// assert_eq!(rate.due(3), Some(750_000_000));
 /// assert_eq!(rate.due(40), None, "40 in 10 seconds, from 0 to 39");

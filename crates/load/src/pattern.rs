@@ -68,15 +68,15 @@ impl Segment {
 /// intervals.
 ///
 /// ```
-/// use load::pattern::{LoadKind, Pattern};
+/// use load::pattern::{LoadKind, LoadPattern};
 ///
-/// let pattern = Pattern::parse("1-150:60,30,150-1:60").unwrap();
+/// let pattern = LoadPattern::parse("1-150:60,30,150-1:60").unwrap();
 /// assert_eq!(pattern.kind(), LoadKind::Users);
 /// assert_eq!(pattern.duration_ns(), Some(150_000_000_000));
 /// assert_eq!(pattern.level(30_000_000_000), 75.5);
 /// assert_eq!(pattern.level(75_000_000_000), 150.0);
 ///
-/// let fault = Pattern::parse("1-150:60,up").unwrap_err();
+/// let fault = LoadPattern::parse("1-150:60,up").unwrap_err();
 /// assert_eq!(fault.at, 9);
 /// ```
 #[derive(Clone, Debug, PartialEq)]

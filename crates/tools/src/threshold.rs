@@ -85,7 +85,7 @@ pub const METRICS: &[(&str, MetricUnit)] = &[
 /// fails every comparison, whichever way: a condition that cannot be checked does not hold.
 ///
 /// ```
-/// use tools::threshold::{Condition, Metrics};
+/// use tools::threshold::{ThresholdCondition, Metrics};
 ///
 /// struct Run;
 /// impl Metrics for Run {
@@ -99,10 +99,10 @@ pub const METRICS: &[(&str, MetricUnit)] = &[
 ///     }
 /// }
 ///
-/// let condition = Condition::parse("p99<200ms && errors<0.1%").unwrap();
+/// let condition = ThresholdCondition::parse("p99<200ms && errors<0.1%").unwrap();
 /// assert!(!condition.holds(&Run));
 /// assert_eq!(condition.explain(&Run), "p99 is 250ms, not < 200ms; errors is 0.3%, not < 0.1%");
-/// assert!(Condition::parse("p99<200ms || rate>1k").is_ok());
+/// assert!(ThresholdCondition::parse("p99<200ms || rate>1k").is_ok());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThresholdCondition {

@@ -1,15 +1,16 @@
 //! What: requests with their variables, order and weights.
 //!
 //! ```
-//! use load::plan::{Cursor, RequestSpec, Entry, RequestDefaults, Order, Plan, Variables};
+//! use load::plan::{Cursor, Plan, PlanEntry, Variables};
+//! use load::plan::{RequestDefaults, RequestOrder, RequestSpec};
 //!
 //! let mut variables = Variables::default();
 //! variables.define("word", "list[red,green]").unwrap();
 //! let spec = RequestSpec { url: "localhost/search?q=#{word}", ..RequestSpec::default() };
-//! let entry = Entry::new(&spec, &variables, &RequestDefaults::default()).unwrap();
+//! let entry = PlanEntry::new(&spec, &variables, &RequestDefaults::default()).unwrap();
 //! assert_eq!(entry.name, "GET http://localhost/search?q=$(word)");
 //!
-//! let plan = Plan::new(vec![entry], Order::Weighted).unwrap();
+//! let plan = Plan::new(vec![entry], RequestOrder::Weighted).unwrap();
 //! let mut cursor = Cursor::new(1, 0);
 //! let index = plan.next(&mut cursor);
 //! let mut bytes = Vec::new();
