@@ -15,6 +15,9 @@ const MAGIC_TYPE: &str = "application/x-httpd-cgi";
 pub(super) struct Flavor {
     /// The name in the log.
     pub(super) name: &'static str,
+    /// Whether it is mod_cgid. That decides more than words: whose timeout holds, and whether a
+    /// script that closes its output before it has answered is waited for (`is_to_end` in
+    /// `relay.rs`).
     pub(super) is_daemon: bool,
     /// The numbers of their messages.
     pub(super) exec_off: u32,
@@ -64,6 +67,7 @@ fn resolve_as(
     if !name.is_some_and(|name| name == handler::SCRIPT || name == MAGIC_TYPE) {
         return Ok(None);
     }
+    // A script sees all that the client has sent, so what it says is for this request only.
     request.mark_personal();
     Ok(Some(Rc::new(CgiScript(flavor))))
 }

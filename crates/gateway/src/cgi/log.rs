@@ -101,6 +101,8 @@ impl CgiLog {
     fn write(&self, level: Level, id: Option<u32>, os_error: Option<i32>, text: &[u8]) {
         let Some(host) = self.server.site.hosts.get(self.host) else { return };
         let message = Message::new(self.flavor.name, level, id, text).about(Some(self.client));
+        // Not the request's own way into the log: these lines come while its response is on its
+        // way, and after it (`Relay::attend`), when there is no `RequestContext` any more.
         host.error_log.write(None, &Message { os_error, ..message });
     }
 }

@@ -91,6 +91,8 @@ impl Flavor {
     ) -> Result<Response, Stop> {
         self.check(request).await?;
         let is_raw = request.file_name().starts_with(b"nph-");
+        // Before the program is asked for: a body whose length nobody says is kept until its end is
+        // known, because `CONTENT_LENGTH` has to be right (RFC 3875 section 4.1.2).
         let body = RequestBody::of(request).await.map_err(|refusal| self.bad_body(refusal))?;
         let command = order(request, &body);
         let timeout_ms = SETTINGS.of(&request.settings).timeout_ms(self.is_daemon);
@@ -148,6 +150,8 @@ impl Flavor {
             let text = "AcceptPathInfo off disallows user's path";
             return Err(self.refuse(request, Status::NOT_FOUND, self.path_info, text).await);
         }
+        // The program opens the script itself. A descriptor that is kept here would be one of this
+        // process for as long as the script runs.
         request.found = Err(Errno::NOENT);
         Ok(())
     }
@@ -195,6 +199,8 @@ impl Flavor {
         let started = async {
             let client = server.client().ok_or(io::ErrorKind::NotFound)?;
             let mut program = client.start(&command).await?;
+            // Nothing is lost if the first wait is given up: a report is one packet, which
+            // `poll_report` takes whole or leaves in the socket.
             let report = match runtime::timer::timeout(QUEUED, program.report()).await {
                 Some(report) => report?,
                 None => {
@@ -205,6 +211,7 @@ impl Flavor {
             Ok::<_, io::Error>((program, report))
         };
         let started = runtime::timer::timeout(limit, started).await;
+        // Whatever came of it: an error page is made with a slot, too.
         take_slot_again(request).await;
         let (error, report) = match started {
             Some(Ok((program, ProgramReport::Started(_)))) => return Ok(program),
@@ -213,8 +220,11 @@ impl Flavor {
             None => (None, None),
         };
         Err(match (error.and_then(|error| error.raw_os_error()), report) {
+            // More arguments and variables than the manager takes: to the client as if execve had
+            // said so.
             (Some(errno), _) if errno == Errno::TOOBIG.raw_os_error() => self
                 .cannot_run(request, &ProgramReport::Failed { step: LaunchStep::Execute, errno }),
+            // A broken pipe is a manager that has ended; others, such as EMFILE, are our own.
             (Some(errno), _) if errno != Errno::PIPE.raw_os_error() => {
                 let status = Status::SERVICE_UNAVAILABLE;
                 let text = "could not create pipe for stderr";
@@ -395,6 +405,8 @@ pub(crate) fn redirected(request: &mut RequestContext<'_>, redirect: ScriptRedir
     if fields.get_name(b"Content-Length").is_some() {
         request.set_fields(&others);
     }
+    // RFC 3875 section 6.2.2 leaves the method open; httpd has GET, whatever the script was asked
+    // with.
     request.set_method(Method::Get);
     phase::internal(request, path)
 }

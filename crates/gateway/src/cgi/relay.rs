@@ -21,7 +21,9 @@ use std::task::{self, Poll, ready};
 /// Bytes that are read of an answer at a time.
 const READ_BYTES: usize = 32 * 1024;
 
-/// How often its standard error is read before anything else is looked after.
+/// How often its standard error is read before anything else is looked after. With `READ_BYTES`
+/// that is more than a pipe holds (64 KiB), so that a program that has ended is heard to its last
+/// word.
 const ERROR_READS: usize = 4;
 
 /// How long the rest of a script that has ended its answer is waited for before the client is told:
@@ -179,6 +181,9 @@ impl CgiRelay {
         task: &mut task::Context<'_>,
     ) -> Poll<Result<Option<Vec<u8>>, CgiFault>> {
         // What a script does not want that has answered is nobody's any more.
+        // The order matters behind this line: what the program wrote to its standard error before
+        // it closed its output, or before it ended, is in the pipe by then and is read in the same
+        // turn, before the answer is called over.
         let is_for_client = !self.is_output_over && self.poll_send(task)?;
         if !self.is_output_over {
             self.poll_output(task)?;
@@ -293,6 +298,8 @@ impl CgiRelay {
     /// Hear that it has ended. What it has left behind may keep its streams open: its answer is
     /// waited for still, its complaints are not.
     fn poll_end(&mut self, task: &mut task::Context<'_>) {
+        // `Started` was taken by `Flavor::start` as a rule; any other report, and the end of the
+        // manager, is the program's end.
         while !self.is_ended
             && let Poll::Ready(report) = self.program.poll_report(task)
         {

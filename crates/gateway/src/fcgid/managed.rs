@@ -76,6 +76,9 @@ impl Drop for Managed {
     fn drop(&mut self) {
         let has_ended = self.relay.take().is_some_and(|relay| relay.has_ended());
         let Some(leased) = self.leased.take() else { return };
+        // A lease that is dropped without a word tells the keeper to end the process. One that is
+        // still at work for a client that has left is innocent, but cannot be used before it has
+        // finished.
         match (self.is_suspect, has_ended) {
             (true, _) => {}
             (false, true) => leased.leave(LeaseResult::Answered),

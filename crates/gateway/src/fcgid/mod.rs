@@ -118,6 +118,8 @@ async fn respond(request: &mut RequestContext<'_>) -> Result<Response, Stop> {
         };
         let relay = FcgiRelay::on(backend, &head, talk, waits);
         let mut managed = Managed::new(relay, leased, descriptors);
+        // The keeper of processes may hand out one that ends in this moment (its own limit of
+        // requests, a crash between two of them). Only before it has said anything, and once.
         match managed.head().await {
             Ok(head) => return response(request, head, managed).await,
             Err(fault) if attempts > 0 && managed.is_untouched(&fault) => {}

@@ -119,6 +119,8 @@ impl BalancerGroup {
         let Some(wait_ms) = balancer.rules.wait_ms.filter(|_| found.is_none()) else {
             return Ok(found);
         };
+        // httpd's steps (find_best_worker): nobody tells when a member comes back, as that may be
+        // because a time has passed.
         for _ in 0..100 {
             runtime::timer::sleep(Duration::from_millis((wait_ms / 100).max(1))).await;
             if let Some(nth) = balancer.next(tried) {

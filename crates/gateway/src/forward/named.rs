@@ -49,6 +49,9 @@ pub(crate) fn resolve<'l>(
             script::check_own_url(request, &name, NAME).await?;
         }
         let handler = job(request, &target)?;
+        // What was looked up so far decided by path and files alone, so that the next request like
+        // this one may skip it (`script_cache.rs`): therefore asked before `mark_personal`, and set
+        // after all that may still refuse.
         request.may_be_cached = depends_on_path;
         Ok(Some(handler))
     })

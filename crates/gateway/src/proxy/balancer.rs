@@ -109,6 +109,8 @@ impl Balancer {
         }
     }
 
+    /// What each member has had to do, as many as there are members by now. A panic that poisoned
+    /// the lock leaves numbers that are a little off, which is no reason to refuse requests.
     pub(crate) fn shares(&self) -> MutexGuard<'_, Vec<MemberShare>> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares.resize_with(self.members.len(), MemberShare::default);

@@ -90,6 +90,9 @@ pub(crate) fn next(
             break;
         }
     }
+    // What all were raised by is taken from the one that is chosen (lbmethod_byrequests.c). The sum
+    // stays what it was, so that each has its share of requests in the long run; with `Traffic`
+    // nothing was handed out, and bytes alone decide.
     let (best, handed_out) = (choice.best?, choice.handed_out);
     shares[best].urgency -= handed_out;
     Some(best)
@@ -137,6 +140,7 @@ pub(crate) fn routed(
                 return Some(nth);
             }
             if !parameters.redirect.is_empty()
+                // Redirects may go in a circle.
                 && depth < members.len()
                 && let Some(other) = routed(members, &parameters.redirect, tried, depth + 1)
             {

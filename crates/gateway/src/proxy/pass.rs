@@ -74,6 +74,8 @@ impl Pass {
                 if self.real == "!" {
                     return Ok(Passed::Never);
                 }
+                // One `end` cuts whichever of the two goes on, so that the line has to cover both
+                // up to the same byte.
                 let raw = raw.filter(|raw| covered(raw, &prefix) == Some(end));
                 self.warn_of_change(request, raw.is_none());
                 let rest = &raw.map_or(path, Vec::as_slice)[end..];

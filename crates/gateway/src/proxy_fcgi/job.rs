@@ -256,12 +256,15 @@ impl FcgiJob {
                 None => (talk.timeout_ms, Status::GATEWAY_TIMEOUT),
             };
             let to = self.destination(&addresses, talk.timeout_ms);
+            // The lease may write this on a kept connection before this task runs again, so that it
+            // is given only where the request may be sent twice.
             let opening = (work.is_safe && may_be_kept).then(|| -> LeaseOpening { head.clone() });
             let lease = Lease::of(&pool, request.context.pools(), options, limit_ms, opening).await;
             let lease = lease.map_err(|full| unsent(BackendFault::Full(full, status)))?;
             let waits = (waits, may_be_kept);
             let relay = FcgiRelay::start(lease, &to, &head, talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
+            // Asked behind the connect, because the kernel tells only then whose listener this is.
             if let Some(fault) = tries.refuse(|| relay.listener()) {
                 return Err(failed(fault, false));
             }
@@ -275,9 +278,12 @@ impl FcgiJob {
                             false => Err(fault),
                         };
                         let rest = rest.map_err(|fault| failed(fault, false))?;
+                        // With it the lease: others may have the connection during the rest.
                         drop(relay);
                         runtime::timer::sleep(rest).await;
                     }
+                    // A pool that was restarted has killed all kept connections at once: not one
+                    // try for each of them.
                     may_be_kept = false;
                     request.log(Level::Info, NAME, None, &text);
                 }

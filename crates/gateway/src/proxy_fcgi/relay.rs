@@ -56,6 +56,7 @@ pub(crate) struct FcgiRelay {
     /// A whole request, which goes out before anything else, until it has.
     opening: Option<Arc<RequestOpening>>,
     /// What goes out next, and how much of it has.
+    /// The number counts in `opening` while there is one, and in these bytes afterwards.
     out: (Vec<u8>, usize),
     /// Bytes that were sent.
     sent: usize,
