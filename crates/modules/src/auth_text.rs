@@ -70,6 +70,8 @@ impl Texts {
         let read = opened.take(KEPT_BYTES_MAX).read_to_end(&mut text);
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         let text: Rc<[u8]> = text.into();
+        // If it was changed since `status` was asked, the next request sees another one and reads
+        // again.
         let mut known = self.known.borrow_mut();
         if known.len() >= FILES_MAX {
             known.clear();

@@ -70,6 +70,7 @@ static TABLE: &[&Module] = &[
     &filter::MODULE,
     // Where the request comes from, and where it leads.
     &remoteip::MODULE,
+    // `ProxyPass` comes before any `Alias`, as in httpd (APR_HOOK_FIRST).
     &forward::PROXY,
     &alias::MODULE,
     &userdir::MODULE,
@@ -92,6 +93,7 @@ static TABLE: &[&Module] = &[
     &speling::MODULE,
     // What the answer says.
     &core::MODULE,
+    // `Header` may change what `ExpiresActive` has said (in httpd by the places of their filters).
     &expires::MODULE,
     &headers::MODULE,
     &setenvif::MODULE,

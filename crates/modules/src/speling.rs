@@ -301,7 +301,8 @@ fn variants(
     rows.collect::<Vec<_>>().join(&b',')
 }
 
-/// Fixup hook, behind all others (mod_speling.c, check_speling).
+/// Fixup hook, behind all that may find something for a name that is not there (mod_speling.c,
+/// check_speling).
 pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
     let is_missing = matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
     let is_get = request.method().is_some_and(message::Method::is_get_or_head);

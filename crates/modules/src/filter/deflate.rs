@@ -231,6 +231,8 @@ impl Gzip {
             let status = self.raw.compress_vec(input, out, flush).map_err(io::Error::other)?;
             let used = usize::try_from(self.raw.total_in() - before).unwrap_or(0);
             input = &input[used..];
+            // Output that fills its room to the last byte may not be all there is: the library is
+            // asked again until it leaves some (zlib.h, `deflate`).
             let has_room = out.len() < out.capacity();
             let is_done = match flush {
                 FlushCompress::Finish => status == Status::StreamEnd,
@@ -260,6 +262,7 @@ impl Coder for Gzip {
     fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         self.run(&[], FlushCompress::Finish, out)?;
         out.extend_from_slice(&self.crc.sum().to_le_bytes());
+        // Modulo 2^32, as the format has it (RFC 1952 section 2.3.1).
         out.extend_from_slice(&self.crc.amount().to_le_bytes());
         Ok(())
     }
@@ -306,6 +309,8 @@ impl Gunzip {
             crc: Crc::new(),
             stage: Stage::Header,
             held: Vec::new(),
+            // The directive may ask for any size, and as much is zeroed for every turn of
+            // `inflate`.
             buffer_bytes: server.buffer_bytes.min(64 * 1024),
             limits,
             ratio_hits: 0,

@@ -321,6 +321,7 @@ async fn deflate(facts: &FilterFacts<'_>, response: &mut Response) {
     {
         return;
     }
+    // Said whether this client gets it packed or not: a cache has to know that others may.
     coding::vary(response);
     let is_forced = facts.env.has("force-gzip");
     if !is_forced && choose(&[Coding::Gzip], facts.accept_encoding).is_none() {
@@ -330,6 +331,8 @@ async fn deflate(facts: &FilterFacts<'_>, response: &mut Response) {
         (facts.log)(Level::Error, "deflate", 1383, "unable to init Zlib: deflateInit2 returned -2");
         return;
     };
+    // Without a permit the content goes as it is, which every client takes; before `describe`,
+    // behind which it must be packed.
     let Some(permit) = facts.coders.take() else { return };
     coding::describe(response, Coding::Gzip, facts.deflate.alter_etag);
     replace_body(response, Box::new(coder), Some(permit), facts).await;
@@ -381,6 +384,9 @@ async fn replace_body(
 /// The codings of which a 200 gets one, by `Accept-Encoding` alone: for responses that are kept
 /// ready. With none it is sent as it is; with any it says `Vary` in each of its variants.
 /// `Uncertain` means that the request decides, or that the content is changed in another way.
+///
+/// Has to come to the same as [`finish`] does with a 200: where the two differ, the fast path sends
+/// other bytes than the slow one.
 pub(crate) fn codings(
     settings: &Settings,
     by_extension: &[&str],

@@ -70,6 +70,7 @@ pub(crate) async fn recode(
     notes: &Notes,
     spent: &Rc<TimeSpent>,
 ) -> Body {
+    // Of what is unpacked that is one small piece only: how much becomes of it is not known before.
     let at_once = AT_ONCE_BYTES.min(coder.piece_bytes() as u64);
     let is_small = body.len().is_some_and(|length| length <= at_once);
     let state = RecodeState {

@@ -156,6 +156,7 @@ impl Smart {
     ) -> Result<Option<FilterKind>, Uncertain> {
         let is_expression =
             |p: &SmartProvider| matches!(p.condition, ProviderCondition::Expression(_));
+        // Flags change fields as well, of which a prepared response could tell nothing.
         if self.providers.iter().any(|p| is_expression(p) || p.flags != ProtocolFlags::default()) {
             return Err(Uncertain);
         }

@@ -135,8 +135,7 @@ impl Settings {
         self.use_path_info.unwrap_or(false)
     }
 
-    /// `ForceType image/gif` or `ForceType none`.
-    /// What ForceType says, to folders as well.
+    /// What `ForceType` says, to folders as well.
     pub(crate) fn forced_type(&self) -> Option<&str> {
         match &self.force_type {
             Some(ForceType::Type(forced)) => Some(forced),
@@ -144,6 +143,7 @@ impl Settings {
         }
     }
 
+    /// `ForceType image/gif` or `ForceType none`.
     pub(crate) fn set_force_type(&mut self, media_type: &str) {
         let is_off = media_type.eq_ignore_ascii_case("none");
         self.force_type =

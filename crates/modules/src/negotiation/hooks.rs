@@ -239,6 +239,7 @@ impl PendingChoice<'_> {
             true => Some(Box::new(self.final_variant(request, index).await?)),
             false => None,
         };
+        // Behind the look-up: where that has put a `Vary` of the variant, ours is appended to it.
         set_fields(request, &fields);
         let is_http_1_0 = request.received().view().version() == Version::Http10;
         let caches = SETTINGS.of(&request.settings).caches();
@@ -257,6 +258,7 @@ impl PendingChoice<'_> {
         let mut sub = self.by_name.look_up(request, name, Query::Inherited).await?;
         let has =
             |name: &str| sub.output.always.iter().any(|field| field.0.eq_ignore_ascii_case(name));
+        // Only what was negotiated itself says `TCN` (section 8.5).
         if has("TCN") || handler::configured(&sub)?.as_deref() == Some(MAP_HANDLER) {
             let text = format!("{} is itself negotiated", sub.display_path());
             let failure = Failure::new(Status::VARIANT_ALSO_NEGOTIATES, "negotiation", text);
