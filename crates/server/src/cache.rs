@@ -85,7 +85,8 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Bytes of memory that it holds, roughly.
+    /// Bytes of memory that it holds, roughly. The same for as long as it is kept, because the sums
+    /// of the generations are kept by it: `bytes` is written to, but never becomes longer.
     fn weight(&self) -> usize {
         let field_bytes = |field: &Field| size_of::<Field>() + field.0.len() + field.1.len();
         let fields: usize = self.fields.iter().map(field_bytes).sum();

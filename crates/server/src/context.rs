@@ -423,6 +423,7 @@ impl Context {
         }
         self.connection_changed();
         self.show(RowState::Ready);
+        // Last: who waits for room looks at what was counted above.
         self.slots.wake_watchers();
     }
 

@@ -141,6 +141,7 @@ async fn conclude(
         Err(stop) => boxed(|| settle(&mut request, stop, &mut ran)).await,
     };
     let content = context.site().phases.content;
+    // Before the filters, which change what this is about.
     let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&request, &response));
     let mut response = match content {
         Some(content) => (content.filter)(&request, response).await,
@@ -155,6 +156,7 @@ async fn conclude(
         response = error_document::page(&request, &failure, None);
     }
     let limits = request.settings.core.range_limits();
+    // Last of all: a range is one of the content as it is sent (RFC 9110 section 14.2).
     // Unmarked: a part is no whole response, and conditions and ranges are asked anew of each.
     let mut response =
         byterange::apply(&request.unmarked(Because::AskedOfEach).received, &limits, response);

@@ -442,7 +442,7 @@ pub(crate) fn document_root(request: &RequestContext<'_>) -> Vec<u8> {
     own.unwrap_or_else(|| request.host.root.path_bytes().to_vec())
 }
 
-/// The name of the user or the group that owns the file.
+/// The name of the user that owns the file; groups have none here.
 fn owner(request: &RequestContext<'_>, variable: ServerVariable) -> Option<Cow<'static, [u8]>> {
     // A handler may have taken the file, or had no need to open it.
     let status =

@@ -48,6 +48,7 @@ pub(crate) fn find<'a>(
     if !prepared.codings.is_empty() {
         let mut values = head.get_all(Known::AcceptEncoding);
         let accepted = values.next();
+        // Several lines are one list to httpd; the slow path joins them.
         if values.next().is_some() {
             return None;
         }
@@ -104,6 +105,8 @@ pub(crate) fn known(
     let (_, path) = KeptPart::File.asked(&request.view(), framing)?;
     let prepared = current(context, host, path, None)?;
     let settings = &prepared.source.settings;
+    // The entry's fields are those of a whole 200. Where a filter or a `Header` has changed them,
+    // what a 304 or a part would say is not known from here.
     if !prepared.is_bare || !KeptPart::File.is_for((context, host, settings), request, framing) {
         return None;
     }
@@ -183,6 +186,8 @@ pub(crate) fn remember(
     let mut buffer = context.key.borrow_mut();
     let mut cache = context.cache.borrow_mut();
     if !codings.is_empty() {
+        // Under its coding for those who get it again, and (below) as the one made last: that one
+        // tells `find` which codings there are.
         let key = host.key(path, Some(prepared.coding), &mut buffer);
         cache.insert(key, prepared.clone());
     }

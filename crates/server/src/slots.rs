@@ -187,6 +187,7 @@ impl Slots {
     #[inline]
     fn release(&self, row: usize) {
         self.free.borrow_mut().push(row);
+        // Requests that wait come before watchers, who would begin something new with the row.
         self.grant();
         if self.free() == 0 {
             return;

@@ -329,6 +329,7 @@ impl Host {
                 Some(names) => names.as_slice().into(),
                 None => [".htaccess".to_owned()].as_slice().into(),
             },
+            // httpd's AP_DEFAULT_MAX_INTERNAL_REDIRECTS and AP_DEFAULT_MAX_SUBREQ_DEPTH.
             internal_limits: draft.internal_limits.or(main.internal_limits).unwrap_or((10, 10)),
             error_log: opened.logs.error_log(draft, main, log_name.clone())?,
             logs: opened.logs.access_logs(draft, main, is_main)?,

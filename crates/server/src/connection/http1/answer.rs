@@ -78,6 +78,7 @@ impl Connection {
         request: Rc<ReceivedRequest>,
         wish: KeepAlive,
     ) -> AfterResponse {
+        // Responses go out in the order of their requests (RFC 9112 section 9.3.2).
         if self.send_pending().await.is_err() {
             self.is_broken = true;
             return self.persistence.close(CloseReason::ClientGone);
@@ -94,6 +95,7 @@ impl Connection {
         let Some(held) = self.hold_slot(&request, &framing).await else {
             return self.abandoned(&framing, &request).await;
         };
+        // Weak: the slot is given back when this response ends, whoever still has the request.
         request.held.replace(Rc::downgrade(&held));
         if let Some(incoming) = &request.incoming {
             incoming.lend(&held);
@@ -109,6 +111,7 @@ impl Connection {
         {
             let mut accepted = view.get_all(Known::AcceptEncoding);
             let first = accepted.next();
+            // Of several lines `prepared::find` does not choose a coding, either.
             if accepted.next().is_none() {
                 let (context, host) = (&self.context, self.host());
                 // What concerns the connection is appended per request.
@@ -361,6 +364,7 @@ impl Connection {
         let persist = self.persistence.decide(max, draining, must_close);
         let kind = ResponseFraming { is_head, told: quirks.told, delimiter, persist };
         let written = self.send_response(response, logged, kind, &held).await;
+        // The response is sent: what is read now is for nobody.
         held.end();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
         let drained = drains && matches!(self.drain(DRAIN_BYTES, &request.spent).await, Ok(Ok(())));
@@ -457,6 +461,7 @@ pub(crate) fn write_head(
 ) {
     let start = HeadWriter::start_as(out, told, head.status, head.status_line.as_deref());
     let date_s = date_s.unwrap_or_else(|| context.now_s());
+    // First of all fields: `prepared::current` writes the next second's date at this very place.
     let start = context.with_date(date_s, |date| start.field("Date", date.as_bytes()));
     let start = start.field("Server", context.site().server_field.as_bytes());
     start.fields(&head.fields).end();

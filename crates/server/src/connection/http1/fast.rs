@@ -124,6 +124,8 @@ fn put(
     is_alone: bool,
     output: &mut Vec<u8>,
 ) -> u64 {
+    // No longer than this call: `prepared::current` writes the next second's date into these bytes,
+    // so that what the socket does not take is copied (`send`).
     let bytes = prepared.bytes.borrow();
     let says_nothing = matches!(persist, Persist::Keep { named: false, .. });
     if is_alone && says_nothing && !is_head {

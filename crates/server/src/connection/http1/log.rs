@@ -40,6 +40,8 @@ impl Connection {
         let changed = written.logged.received.clone();
         let last = changed.as_deref().unwrap_or(request);
         self.account(written, request);
+        // The error log may have given the connection its id just now; later requests show the
+        // same.
         self.log_id = last.ids.connection.get();
         self.names = Some(request.names.clone());
         if self.context.host(written.logged.host).logs.is_empty() {
@@ -130,6 +132,7 @@ impl Connection {
             names: names.as_deref(),
             host_name: asked.host_name,
             log_ids: asked.log_ids,
+            // `%k` is about the requests before this one.
             keepalives: self.persistence.keepalives().saturating_sub(1),
             end: match written.result {
                 Err(_) => ConnectionEnd::Aborted,

@@ -135,6 +135,8 @@ impl Connection {
     /// Read and answer until something needs more than a turn.
     fn poll_turn(&mut self, task: &mut task::Context<'_>) -> Poll<Turn> {
         let context = self.context.clone();
+        // For the whole turn: nothing in it waits, so that no other connection can want them
+        // meanwhile.
         let mut scratch = context.scratch.borrow_mut();
         let ThreadBuffers { input, output, parser } = &mut *scratch;
         self.now_ms = clock::monotonic_ms();

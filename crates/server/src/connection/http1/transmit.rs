@@ -240,7 +240,7 @@ impl Connection {
                     }
                 }
                 Err(error) if is_again(&error) => self.writable(held).await?,
-                // Some file systems have no sendfile.
+                // Some file systems have no sendfile (EINVAL).
                 Err(error) if error.raw_os_error() == Some(22) => {
                     return self.copy_file(source, offset, end - offset, held, sent).await;
                 }
