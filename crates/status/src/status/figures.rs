@@ -71,6 +71,8 @@ impl ChildFigures {
 
     /// Connections that neither hold a slot nor send nor close.
     pub(super) fn keep_alive(&self) -> u32 {
+        // The counters are written one by one while this is read, so that the difference may be
+        // below nothing for a moment.
         let ProcessView { connections, writing, lingering, .. } = self.process;
         let held = u32::try_from(self.busy() + self.graceful()).unwrap_or(u32::MAX);
         connections.saturating_sub(writing.saturating_add(lingering).saturating_add(held))

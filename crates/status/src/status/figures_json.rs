@@ -156,6 +156,8 @@ fn second(out: &mut String, second: &HistorySecond) {
         fields.number("server_cpu_us", second.cpu_us);
         let names = ["all", "busy", "iowait", "steal"];
         for (name, ticks) in names.iter().zip(second.machine_ticks) {
+            // Ticks of /proc/stat are hundredths of a second, whatever the kernel's own rate
+            // (USER_HZ).
             fields.number(&format!("machine_cpu_{name}_ms"), ticks.saturating_mul(10));
         }
     });

@@ -38,6 +38,8 @@ impl Minute {
         // Counters of children may be nonsense, and go back.
         let more = |value: fn(&HistorySecond) -> u64| value(last).saturating_sub(value(first));
         let share = |part_us: u64| (ratio(part_us, span_ms) / 1000.0).min(1.0);
+        // The first second is where the counters begin: who was busy then belongs to the time
+        // before.
         let rest = &seconds[1..];
         let busy = rest.iter().fold(0_u64, |sum, second| sum.saturating_add(second.busy));
         let max = |value: fn(&HistorySecond) -> u64| seconds.iter().map(value).max().unwrap_or(0);

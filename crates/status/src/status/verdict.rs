@@ -146,6 +146,9 @@ pub(super) fn verdict(evidence: &Evidence) -> Verdict {
     let Some(capacity) = capacity.filter(|_| evidence.requests >= REQUESTS_MIN) else {
         return Verdict { kind: LimitKind::Unknown, text: seen(evidence), working: Vec::new() };
     };
+    // The order is that of what forbids the advice behind it: where memory or processors are short,
+    // more workers are worse than none, and a wait matters only while there are workers left to
+    // wait.
     let rules = [memory, cpu, workers, wait];
     let (kind, text) = rules
         .iter()
