@@ -326,7 +326,8 @@ impl<'a> CssScanner<'a> {
             self.at += 1;
             match byte {
                 b'\\' => self.escape(&mut out),
-                // A URL that has more behind a blank is none.
+                // In a URL without quotes these can only stand at its ends: with more behind them
+                // it would be none (CSS Syntax section 4.3.6), which is not looked for.
                 b'\n' | b'\r' if is_url => {}
                 byte => out.push(byte),
             }

@@ -343,6 +343,7 @@ impl PageLoad {
         if let Some(steps) = &mut record.steps {
             steps.push(step(fetcher, item, got, self.browser.connections.get()));
         }
+        // Asking for what the answer names writes to the record as well.
         drop(record);
         if fault.is_some() && counts {
             let text = format!("status {} for {}", answer.status, resource.url);
