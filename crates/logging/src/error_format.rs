@@ -131,6 +131,7 @@ impl ErrorFormat {
                 }
                 is_skipping = false;
             }
+            // The message is there whatever else of its field is missing.
             if item.what == ErrorValue::Message {
                 moment.write_message(message, out);
                 continue;

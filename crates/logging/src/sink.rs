@@ -39,6 +39,8 @@ pub struct Sink {
     buffer: Option<Mutex<Vec<u8>>>,
     /// The last line waited in vain.
     is_stalled: AtomicBool,
+    /// When that was last said on the monotonic clock, 0 if never. Of two threads at once both may
+    /// say it: once a minute is a figure for people.
     complained_ms: AtomicU64,
 }
 
