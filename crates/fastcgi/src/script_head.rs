@@ -103,14 +103,22 @@ impl ScriptHeadParser {
         let window = &input[..input.len().min(limits::SCRIPT_HEAD_BYTES - self.bytes)];
         let mut at = 0;
         while let Some(length) = scan::find(&window[at..], b'\n') {
-            self.extend_line(&window[at..at + length])?;
+            let piece = &window[at..at + length];
             at += length + 1;
+            let whole = self.whole_line(piece);
+            if whole.is_none() {
+                self.extend_line(piece)?;
+            }
             self.is_behind_cr = false;
-            if self.line.is_empty() {
+            let begun = mem::take(&mut self.line);
+            let line = whole.unwrap_or(&begun);
+            if line.is_empty() {
                 self.bytes += at;
                 return Ok(Some(Complete { head: self.complete()?, used: at }));
             }
-            self.take_line()?;
+            self.take_line(line)?;
+            self.line = begun;
+            self.line.clear();
         }
         self.extend_line(&window[at..])?;
         self.bytes += window.len();
@@ -129,6 +137,14 @@ impl ScriptHeadParser {
     /// What is wrong when the output ends here.
     pub fn end_of_output(&self) -> ScriptFault {
         ScriptFault::NoEnd { is_begun: self.lines > 0 }
+    }
+
+    /// The line, if all of it is in this piece and it ends as most do: it need not be kept, then.
+    fn whole_line<'a>(&self, piece: &'a [u8]) -> Option<&'a [u8]> {
+        let line = piece.strip_suffix(b"\r").unwrap_or(piece);
+        let is_whole = self.line.is_empty() && !self.is_behind_cr;
+        let is_plain = line.len() <= limits::SCRIPT_LINE_BYTES && scan::find(line, b'\r').is_none();
+        (is_whole && is_plain).then_some(line)
     }
 
     /// Adds to the line. CR means nothing to httpd, wherever it stands; here it is part of the end
@@ -151,8 +167,7 @@ impl ScriptHeadParser {
         Ok(())
     }
 
-    fn take_line(&mut self) -> Result<(), ScriptFault> {
-        let line = &self.line[..];
+    fn take_line(&mut self, line: &[u8]) -> Result<(), ScriptFault> {
         // httpd takes it for the end of the line, and a line that begins with it for the end of the
         // head. What other servers and log readers make of it differs.
         if line.contains(&0) {
@@ -166,7 +181,6 @@ impl ScriptHeadParser {
         }
         self.lines += 1;
         self.head.add(&line[..colon], trim_start(&line[colon + 1..]));
-        self.line.clear();
         Ok(())
     }
 

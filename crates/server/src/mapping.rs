@@ -62,7 +62,9 @@ pub struct Place {
 impl Place {
     /// The full file name (`r->filename`).
     pub fn path(&self) -> Vec<u8> {
-        let mut path = self.root.path_bytes().to_vec();
+        let root = self.root.path_bytes();
+        let mut path = Vec::with_capacity(root.len() + 1 + self.below.len());
+        path.extend_from_slice(root);
         if !self.below.is_empty() {
             if path.last() != Some(&b'/') {
                 path.push(b'/');

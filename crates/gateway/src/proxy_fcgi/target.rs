@@ -19,6 +19,8 @@ pub(crate) struct FcgiTarget {
     pub(super) prefix: String,
     /// Host and port of the URL.
     name: String,
+    /// Where to connect to, if nobody has to be asked for that.
+    known: Option<Arc<[Address]>>,
 }
 
 /// Where it listens.
@@ -28,6 +30,17 @@ pub(super) enum TargetAddress {
     Socket(PathBuf),
     /// Host and port.
     Port(String),
+}
+
+impl TargetAddress {
+    /// The address that it is, unless it is a name.
+    fn address(&self) -> Option<Arc<[Address]>> {
+        let address = match self {
+            Self::Socket(path) => Address::Unix(path.clone()),
+            Self::Port(host) => Address::Tcp(host.parse().ok()?),
+        };
+        Some([address].into())
+    }
 }
 
 /// The handler of a place that names a target: read once, with the configuration.
@@ -133,12 +146,15 @@ impl FcgiTarget {
             }
             None => TargetAddress::Port(format!("{host}:{port}")),
         };
-        Ok(Self { place, prefix: format!("proxy:fcgi://{shown}"), name: format!("{host}:{port}") })
+        let known = place.address();
+        let (prefix, name) = (format!("proxy:fcgi://{shown}"), format!("{host}:{port}"));
+        Ok(Self { place, prefix, name, known })
     }
 
     /// The same application, at a socket.
     pub(super) fn at_socket(&self, socket: PathBuf) -> Self {
-        Self { place: TargetAddress::Socket(socket), ..self.clone() }
+        let place = TargetAddress::Socket(socket);
+        Self { known: place.address(), place, ..self.clone() }
     }
 
     /// Its socket, if it has one.
@@ -168,14 +184,11 @@ impl FcgiTarget {
     }
 
     /// Where to connect to: all addresses of a host, whose name is looked up by a helper.
-    pub(super) async fn addresses(&self, spent: &TimeSpent) -> io::Result<Vec<Address>> {
-        let host = match &self.place {
-            TargetAddress::Socket(path) => return Ok(vec![Address::Unix(path.clone())]),
-            TargetAddress::Port(host) => host.clone(),
-        };
-        if let Ok(address) = host.parse() {
-            return Ok(vec![Address::Tcp(address)]);
+    pub(super) async fn addresses(&self, spent: &TimeSpent) -> io::Result<Arc<[Address]>> {
+        if let Some(known) = &self.known {
+            return Ok(known.clone());
         }
+        let host = self.shown();
         let look_up = move || host.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
         let mut found = accounting::blocking(spent, WaitCause::Helper, look_up).await??;
         // What is said about the first holds for the application; of this machine it is rarely the

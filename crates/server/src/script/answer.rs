@@ -40,9 +40,11 @@ pub fn begin(
 pub fn describe(request: &mut RequestContext<'_>, head: ScriptHead) -> (Response, Option<i64>) {
     let mut response = Response::new(head.status());
     response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
-    let content_type = head.content_type.as_deref();
-    response.content_type = content_type.map(|text| String::from_utf8_lossy(text).into_owned());
     let closes = head.closes();
+    response.content_type = head.content_type.map(|text| {
+        String::from_utf8(text)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    });
     response.fields.extend(fields(head.fields));
     if closes {
         response.set("Connection", "close");

@@ -11,6 +11,8 @@ use crate::request_context::RequestContext;
 use crate::table::Table;
 use fastcgi::environment::PassAuth;
 use message::escape::html_escape;
+use std::fmt::Display;
+use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 
 /// What a script finds programs in if this process does not know better (DEFAULT_PATH of httpd.h).
@@ -138,8 +140,8 @@ pub(super) fn of_client(request: &RequestContext<'_>, env: &mut impl Told) {
     if let Some(name) = request.received().names.get(NamedEnd::Client(client)) {
         env.tell("REMOTE_HOST", name.as_bytes());
     }
-    env.tell("REMOTE_ADDR", client.to_string().as_bytes());
-    env.tell("REMOTE_PORT", request.received().client.port().to_string().as_bytes());
+    tell_shown(env, "REMOTE_ADDR", client);
+    tell_shown(env, "REMOTE_PORT", request.received().client.port());
     let before = request.lineage.original.as_ref().and_then(|original| original.user.as_deref());
     match (&request.authentication.user, before) {
         (Some(user), _) => env.tell("REMOTE_USER", user),
@@ -149,6 +151,17 @@ pub(super) fn of_client(request: &RequestContext<'_>, env: &mut impl Told) {
     if let Some(kind) = request.authentication.auth_type {
         env.tell("AUTH_TYPE", kind.as_bytes());
     }
+}
+
+/// Tell an address or a number as it is shown, without memory of its own: the longest address has
+/// 45 characters.
+fn tell_shown(env: &mut impl Told, name: &'static str, value: impl Display) {
+    let mut shown = [0; 48];
+    let mut rest = &mut shown[..];
+    let result = write!(rest, "{value}");
+    debug_assert!(result.is_ok(), "{name} does not fit");
+    let left = rest.len();
+    env.tell(name, &shown[..shown.len() - left]);
 }
 
 /// Those that depend on what is asked.

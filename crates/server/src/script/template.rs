@@ -8,6 +8,7 @@ use super::environment::{self, EnvironmentRules, Told};
 use crate::request_context::RequestContext;
 use crate::table::Table;
 use fastcgi::{Params, RequestOpening};
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -16,6 +17,11 @@ const FIELDS_MAX: usize = 40;
 
 /// What the variables of a request take beyond its head and what is known: their names.
 const ROOM_BYTES: usize = 256;
+
+thread_local! {
+    /// The name of a variable while it is made.
+    static NAME: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The parts that are known before the request, in their order.
 pub struct EnvironmentTemplate {
@@ -105,14 +111,22 @@ fn fields(
     rules: EnvironmentRules,
     params: &mut Params,
 ) -> Option<()> {
+    NAME.with_borrow_mut(|buffer| fields_by(request, rules, params, buffer))
+}
+
+fn fields_by(
+    request: &RequestContext<'_>,
+    rules: EnvironmentRules,
+    params: &mut Params,
+    buffer: &mut Vec<u8>,
+) -> Option<()> {
     let view = request.received().view();
-    let mut buffer = Vec::with_capacity(32);
     for (nth, (name, value)) in view.fields().enumerate() {
         let is_known = |field: (&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);
         if nth == FIELDS_MAX || view.fields().take(nth).any(is_known) {
             return None;
         }
-        if let Some(name) = fastcgi::environment::variable(name, rules.passes, &mut buffer) {
+        if let Some(name) = fastcgi::environment::variable(name, rules.passes, buffer) {
             params.add(name, value).ok()?;
         }
     }
