@@ -145,7 +145,7 @@ fn records_of_other_kinds_are_passed_over() {
         [stdout(b"a"), odd, record(RecordKind::STDIN, 1, b"x", 0), stdout(b"b"), end(0, 0)];
     let outcome = outcome(&answer.concat());
     assert_eq!(outcome.stdout, b"ab");
-    assert_eq!(outcome.marks, ["Unknown(Kind(99))", "Unknown(Kind(5))", ENDED]);
+    assert_eq!(outcome.marks, ["Unknown(RecordKind(99))", "Unknown(RecordKind(5))", ENDED]);
 }
 
 #[test]
