@@ -56,7 +56,7 @@ pub(crate) enum Passed {
 }
 
 impl Pass {
-    /// What it makes of the path of a request.
+    /// What the line makes of the path of a request.
     pub(crate) fn apply(&self, request: &RequestContext<'_>) -> Result<Passed, Stop> {
         let fills = self.flags.interpolates && SETTINGS.of(&request.settings).interpolates();
         let fill = |text: &str| match fills {

@@ -31,8 +31,8 @@ pub(crate) fn split_socket(text: &str) -> Option<(Option<PathBuf>, Cow<'_, str>)
     Some((Some(path.into()), url))
 }
 
-/// The same text with the path of its socket below the folder for such things, unless it is
-/// absolute (ap_runtime_dir_relative).
+/// A backend's URL with the path of the socket before it made absolute: a relative one is below
+/// `runtime_dir` (ap_runtime_dir_relative). A URL without a socket stays as it is.
 pub(crate) fn with_absolute_socket(text: &str, runtime_dir: &Path) -> String {
     let is_relative = |path: &Path| path.is_relative() && !path.as_os_str().is_empty();
     match split_socket(text) {

@@ -84,7 +84,8 @@ impl ProxyWorker {
         self.socket.is_none() || socket.is_none() || self.socket.as_deref() == socket
     }
 
-    /// It is not there, and left alone for a while if it may be (`ap_proxy_connect_backend`).
+    /// The backend could not be reached: log that and leave it alone for a while, if
+    /// [`Self::may_fail`] (`ap_proxy_connect_backend`).
     pub(crate) fn leave_alone(&self, request: &RequestContext<'_>) {
         if !self.may_fail() {
             return;
@@ -105,20 +106,20 @@ impl ProxyWorker {
         format!("{}:{}", parts.host, port.unwrap_or(u16::MAX))
     }
 
-    /// It has failed in a way that counts.
+    /// Leave the backend alone from now on, for `retry` or [`RETRY_MS`].
     pub(crate) fn fail(&self) {
         let until_ms = clock::monotonic_ms() + self.parameters.retry_ms.unwrap_or(RETRY_MS);
         self.health.until_ms.store(until_ms.max(1), Relaxed);
     }
 
-    /// It has answered.
+    /// The backend has answered: it is no longer left alone.
     pub(crate) fn recover(&self) {
         if self.health.until_ms.load(Relaxed) != 0 {
             self.health.until_ms.store(0, Relaxed);
         }
     }
 
-    /// Whether it is left alone now.
+    /// Whether the backend has failed so recently that it is not asked now.
     pub(crate) fn is_left_alone(&self) -> bool {
         clock::monotonic_ms() < self.health.until_ms.load(Relaxed)
     }

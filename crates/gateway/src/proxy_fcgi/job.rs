@@ -123,7 +123,7 @@ impl FcgiWork {
 }
 
 impl FcgiAnswer {
-    /// Its status.
+    /// The status that the script has answered with.
     pub(crate) fn status(&self) -> Status {
         self.head.status()
     }
@@ -181,7 +181,8 @@ impl FcgiJob {
         Self { target, worker, file, is_on_disk, is_patient: true }
     }
 
-    /// The same for a member of a group: others can be asked if it is away.
+    /// This job for a member of a group: it is not waited for if it is away, since others can be
+    /// asked.
     pub(crate) fn of_member(self) -> Self {
         Self { is_patient: false, ..self }
     }

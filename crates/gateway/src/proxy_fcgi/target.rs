@@ -61,7 +61,7 @@ impl TargetHandler {
         Self { name: name.to_owned(), owns_urls, target: parse(&url).map(Arc::new) }
     }
 
-    /// Whether it was read from this name.
+    /// Whether this was read from the handler name `name`.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.name == name
     }
@@ -157,7 +157,8 @@ impl FcgiTarget {
         Self { known: place.address(), place, ..self.clone() }
     }
 
-    /// Its socket, if it has one.
+    /// The socket in the file system that the application listens at; `None` if it has a host and
+    /// port.
     pub(crate) fn socket(&self) -> Option<&Path> {
         match &self.place {
             TargetAddress::Socket(path) => Some(path),
