@@ -163,7 +163,9 @@ fn user_of(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let tail = path.strip_prefix(b"/~")?;
     let end = tail.iter().position(|byte| *byte == b'/').unwrap_or(tail.len());
     let (user, rest) = tail.split_at(end);
-    // The name becomes part of a path: none of its segments may lead upwards.
+    // The name becomes part of a path: none of its segments may lead upwards. httpd looks for the
+    // dots one byte too late (`w[1]` and `w[2]` of translate_userdir), so that `a.` is no name,
+    // either; `.` alone is refused here only.
     let is_name = !matches!(user, b"" | b"." | [_, b'.'] | [_, b'.', b'.']);
     is_name.then_some((user, rest))
 }

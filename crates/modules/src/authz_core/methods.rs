@@ -26,17 +26,17 @@ impl Methods {
         self.0 |= 1 << bit(Some(method));
     }
 
-    /// Both sets together.
+    /// The methods of this set or of `other`.
     pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// This set without those of `other`.
+    /// The methods of this set that are not in `other`.
     pub(crate) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether it has the method; `None` is one that is not registered.
+    /// Whether the set has `method`; `None` is a method that is not registered.
     pub(crate) fn has(self, method: Option<Method>) -> bool {
         self.0 >> bit(method) & 1 != 0
     }

@@ -140,8 +140,8 @@ impl Settings {
 }
 
 impl Smart {
-    /// What it is for this response (filter_lookup); `None` leaves the response alone. What
-    /// `FilterProtocol` says about the provider is done to the fields.
+    /// The filter that this smart filter becomes for a response (filter_lookup); `None` leaves the
+    /// response alone. What `FilterProtocol` says about the provider is done to the fields.
     pub(crate) fn choose(&self, response: &mut Response, holds: &Holds<'_>) -> Option<FilterKind> {
         let content_type = response.content_type.as_deref();
         let provider = self.provider(content_type, &|condition| holds(condition, response))?;
@@ -149,7 +149,8 @@ impl Smart {
         Some(provider.kind)
     }
 
-    /// What it is for a media type, unless that depends on the request.
+    /// The filter that this smart filter becomes for a media type, or `Uncertain` if the request
+    /// decides.
     pub(crate) fn by_type(
         &self,
         content_type: Option<&str>,

@@ -34,6 +34,8 @@ impl SetEnvIfMemo {
         self.key.extend_from_slice(&host.to_le_bytes());
         let mut last: Option<&Arc<str>> = None;
         rules.iter().all(|rule| {
+            // As `rule::apply` reads them: rules in a row about the same see the value that the
+            // first has seen.
             let is_same = last.zip(rule.name.as_ref()).is_some_and(|(a, b)| Arc::ptr_eq(a, b));
             last = rule.name.as_ref();
             is_same || self.push_value(rule, subject)
@@ -45,7 +47,8 @@ impl SetEnvIfMemo {
         match &rule.attribute {
             SetEnvIfAttribute::Field => match fields::joined(&subject.head, name.as_bytes()) {
                 Some(value) => self.push(&value),
-                // Another mark than the length of any value.
+                // Another mark than the length of any value. The rule looks at a variable then,
+                // which only rules before it can have set, and what those looked at is in the key.
                 None => self.key.extend_from_slice(&usize::MAX.to_le_bytes()),
             },
             SetEnvIfAttribute::Path => self.push(subject.path),

@@ -223,6 +223,7 @@ async fn holds<'v>(
     request: &mut RequestContext<'_>,
     env: &mut Table,
 ) -> Option<MatchedGroups<'v>> {
+    // No guard takes it back: whoever gives up waiting here drops the request as well.
     std::mem::swap(&mut request.tables.env, env);
     let mut matches = Box::<expr::Matches>::default();
     let holds = expression.holds_with(request, None, &mut matches).await;
