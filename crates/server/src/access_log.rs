@@ -124,7 +124,8 @@ pub(crate) fn chosen(request: &RequestContext<'_>, response: &Response) -> Vec<u
     }
 }
 
-/// The same for a request that is about to be redirected, of which no answer is known but a status.
+/// The logs of the host whose conditions hold for a request that is about to be redirected within
+/// the server, of whose answer only a status is known.
 pub(crate) fn chosen_before(request: &RequestContext<'_>, status: u16) -> Vec<usize> {
     let mut response = Response::new(Status::new(status).unwrap_or(Status::OK));
     response.fields.clone_from(&request.output.fields);

@@ -40,7 +40,7 @@ pub(crate) fn of_one(memory_bytes: u64, threads: usize) -> CacheBounds {
     part(OF_ONE, memory_bytes, threads)
 }
 
-/// The same of threads that carry many.
+/// What each of `threads` that carry many connections may keep where there is so much memory.
 pub(crate) fn of_many(memory_bytes: u64, threads: usize) -> CacheBounds {
     part(OF_MANY, memory_bytes, threads)
 }

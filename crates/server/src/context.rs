@@ -207,7 +207,8 @@ impl Context {
         self.server.pools.of(address, &self.board, self.process)
     }
 
-    /// This thread's part in looking after all of them.
+    /// This thread's part in looking after the connections to applications that are kept for the
+    /// next request.
     pub fn pools(&self) -> &PoolWatch {
         &self.pools
     }
@@ -268,7 +269,8 @@ impl Context {
         self.server.accounts.find(&self.board, self.process, asked)
     }
 
-    /// Its row; that of all others, if it was given to another name meanwhile.
+    /// The scoreboard row of an account; the row of all others, if it was given to another name
+    /// meanwhile.
     pub(crate) fn account(&self, account: Account) -> Option<&AccountRow> {
         let row = |at| self.board.account(self.process, at);
         row(account.row).filter(|row| row.key() == account.key).or_else(|| row(OTHER_ACCOUNT))

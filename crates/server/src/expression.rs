@@ -48,17 +48,17 @@ impl Expression {
         Ok(Self(Arc::new(parsed)))
     }
 
-    /// Whether it asks for the user (`Require expr`).
+    /// Whether the expression looks at the user (`Require expr`).
     pub fn asks_for_user(&self) -> bool {
         self.0.uses().user
     }
 
-    /// Whether it may have to wait: only for URLs that it looks up.
+    /// Whether evaluating the expression may have to wait: only for URLs that it looks up.
     pub fn may_wait(&self) -> bool {
         self.0.uses().subrequests
     }
 
-    /// Whether it holds. Fields of the request that it looks at are named in `Vary`.
+    /// Whether the expression holds. Fields of the request that it looks at are named in `Vary`.
     pub fn holds<'l>(
         &'l self,
         request: &'l RequestContext<'_>,
@@ -73,7 +73,8 @@ impl Expression {
         NowOrLater::Now(self.eval(request, response, &looked_up, &mut Matches::default()))
     }
 
-    /// The same for whoever cannot wait: the thread itself does (`question::here`).
+    /// Whether the expression holds, for a caller that cannot wait: the thread itself does
+    /// (`question::here`).
     pub fn holds_here(
         &self,
         request: &RequestContext<'_>,
@@ -84,7 +85,8 @@ impl Expression {
         question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
     }
 
-    /// The same; what `$1` and the like stand for stays in `matches`.
+    /// Whether the expression holds, for a caller that cannot wait; what `$1` and the like stand
+    /// for stays in `matches`.
     pub fn holds_with_here(
         &self,
         request: &RequestContext<'_>,
@@ -94,7 +96,7 @@ impl Expression {
         question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
     }
 
-    /// Whether it holds; what `$1` and the like stand for stays in `matches`.
+    /// Whether the expression holds; what `$1` and the like stand for stays in `matches`.
     ///
     /// An expression is evaluated in one go, and knows nothing of waiting. One that looks a URL up
     /// of which nobody knows yet where it leads is evaluated again when that is known: this has no
@@ -203,7 +205,8 @@ impl ExpressionText {
         self.eval(request, response, &mut Matches::default())
     }
 
-    /// The same; `$1` and the like stand for what a condition before it has found.
+    /// The text for a request, in which `$1` and the like stand for what a condition before it has
+    /// found.
     pub fn value_with(
         &self,
         request: &RequestContext<'_>,

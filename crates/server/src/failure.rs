@@ -108,7 +108,8 @@ impl Failure {
         self
     }
 
-    /// It would come with every request, and is about `subject`.
+    /// The failure, marked as one that would come with every request about `subject`: of many alike
+    /// within a short time one is logged, and the others are counted.
     pub fn recurring(mut self, subject: impl Into<Cow<'static, str>>) -> Self {
         self.recurs = Some(subject.into());
         self
@@ -175,7 +176,8 @@ impl RequestContext<'_> {
         self.context.log_failure(&failure, self);
     }
 
-    /// The same of what is wrong with the configuration, whatever is asked for.
+    /// Log something about this request that would come with every request: what is wrong with the
+    /// configuration, say. Those like it are counted.
     pub fn log_recurring(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
         let failure = Failure::at(level, module, id, text).recurring(text.to_owned());
         self.context.log_failure(&failure, self);

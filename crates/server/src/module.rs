@@ -44,17 +44,17 @@ impl Module {
         Self { table, hooks, presence: Presence::Usual }
     }
 
-    /// The same, there whatever is loaded.
+    /// The module, there whatever is loaded.
     pub const fn always(self) -> Self {
         Self { presence: Presence::Always, ..self }
     }
 
-    /// The same, there only if `LoadModule` names it: it does something by being there.
+    /// The module, there only if `LoadModule` names it: it does something by being there.
     pub const fn if_asked(self) -> Self {
         Self { presence: Presence::Asked, ..self }
     }
 
-    /// Whether it is there whatever is loaded.
+    /// Whether the module is there whatever is loaded.
     pub(crate) fn is_always_there(&self) -> bool {
         self.presence == Presence::Always
     }

@@ -84,17 +84,17 @@ impl MpmKind {
         self.names_of().name
     }
 
-    /// Its name in `LoadModule`: `mpm_worker_module`.
+    /// The MPM's name in `LoadModule`: `mpm_worker_module`.
     pub fn symbol(self) -> &'static str {
         self.names_of().symbol
     }
 
-    /// Its name in the error log and in `LogLevel`: `mpm_worker`.
+    /// The MPM's name in the error log and in `LogLevel`: `mpm_worker`.
     pub fn module(self) -> &'static str {
         self.names_of().module
     }
 
-    /// Its source file in httpd: `worker.c`.
+    /// The MPM's source file in httpd: `worker.c`.
     pub fn file(self) -> &'static str {
         self.names_of().file
     }

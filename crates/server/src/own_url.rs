@@ -12,7 +12,8 @@ impl RequestContext<'_> {
         self.name_for(self.received())
     }
 
-    /// The same for the error log, which is no part of the answer.
+    /// The name of the server as [`Self::server_name`] has it, for the error log, which is no part
+    /// of the answer.
     pub(crate) fn server_name_for_log(&self) -> String {
         self.name_for(&self.unmarked(Because::NotInAnswer).received)
     }

@@ -36,7 +36,7 @@ impl BodyPace {
         self.until_ms = until_ms.min(now_ms.saturating_add(self.earned_max_ms)).min(end_ms);
     }
 
-    /// When it is too late.
+    /// When the body is too late; bytes that come put it off.
     pub(crate) fn until_ms(&self) -> u64 {
         self.until_ms
     }
@@ -50,13 +50,13 @@ pub(crate) struct ClientWait {
 }
 
 impl ClientWait {
-    /// It is waited for now: when `limit_ms` are over.
+    /// The client is waited for from now on; the result is when it has been for `limit_ms` in all.
     pub(crate) fn until_ms(&mut self, limit_ms: u64, now_ms: u64) -> u64 {
         let since_ms = *self.since_ms.get_or_insert(now_ms);
         since_ms.saturating_add(limit_ms.saturating_sub(self.before_ms))
     }
 
-    /// It has sent something.
+    /// The client has sent something: it is waited for no more.
     pub(crate) fn end(&mut self, now_ms: u64) {
         if let Some(since_ms) = self.since_ms.take() {
             self.before_ms = self.before_ms.saturating_add(now_ms.saturating_sub(since_ms));

@@ -338,7 +338,8 @@ pub async fn look_up_beside<'a>(
     look_up_in_folder(request, name, query, &request.mapping.path_info).await
 }
 
-/// The same without what follows the file in the URL path (ap_sub_req_lookup_file).
+/// Look up a name beside the file of `request`, as [`look_up_beside`] does, but without what
+/// follows the file in the URL path (ap_sub_req_lookup_file).
 pub async fn look_up_file<'a>(
     request: &RequestContext<'a>,
     name: &[u8],

@@ -67,7 +67,8 @@ impl Question {
         matches!(self, Self::Password { .. })
     }
 
-    /// This takes up to about a second for a password, and as long as a resolver waits for a name.
+    /// Find the answer, on the thread that calls. That takes up to about a second for a password,
+    /// and as long as a resolver waits for a name.
     pub(crate) fn answer(&self) -> HelperAnswer {
         match self {
             Self::Password { hash, password } => {
@@ -123,7 +124,8 @@ pub fn ask<'l>(request: &'l RequestContext<'_>, question: Question) -> Waiting<'
     ask_for_all(request, question)
 }
 
-/// The same for an answer that others may be given too: it does not decide what they get.
+/// The answer to a question that does not decide what the client gets: unlike [`ask`] this does not
+/// mark the request as personal.
 ///
 /// # Errors
 /// As [`elsewhere`].

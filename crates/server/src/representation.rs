@@ -63,7 +63,8 @@ pub fn content_type(request: &RequestContext<'_>) -> Option<String> {
     content_type.map(|text| settings.core.with_charset(text))
 }
 
-/// The same of its encoding and its languages.
+/// The encoding and the languages of the file that is, or would be, in the place of `request`, with
+/// the names of their fields.
 pub fn codings(request: &RequestContext<'_>) -> [(&'static str, Option<String>); 2] {
     let mime = request.metadata(request.mime_name());
     let encoding = || mime.encoding.as_deref().map(str::to_owned);
@@ -123,7 +124,7 @@ impl Representation {
         })
     }
 
-    /// Whether it may be kept: nobody is writing it right now.
+    /// Whether the representation may be kept: nobody is writing the file right now.
     pub(crate) fn is_settled(&self, now_s: i64) -> bool {
         let changed_ns = self.status.modified_ns.max(self.status.changed_ns);
         changed_ns + SETTLED_NS < i128::from(now_s) * 1_000_000_000

@@ -51,7 +51,8 @@ impl RequestBody {
         }
     }
 
-    /// The same for those who have nothing else to do.
+    /// The next piece, as [`Self::poll_read`] gives it, for a caller that has nothing else to do
+    /// meanwhile.
     pub async fn read(&self) -> Result<Option<Vec<u8>>, Refusal> {
         poll_fn(|_| self.poll_read()).await
     }

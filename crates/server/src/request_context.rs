@@ -253,7 +253,7 @@ impl<'a> RequestContext<'a> {
         self.mapping.kind()
     }
 
-    /// Whether it is a folder.
+    /// Whether there is a folder where the request was mapped to.
     pub fn is_folder(&self) -> bool {
         self.kind() == Some(FileType::Directory)
     }

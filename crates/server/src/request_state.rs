@@ -26,7 +26,7 @@ impl<T: 'static> RequestKey<T> {
         request.0.get(self.number.known()?)?.as_deref()?.downcast_ref()
     }
 
-    /// The same, to be changed.
+    /// The state to be changed, if the module has set one.
     pub fn change<'r>(&self, request: &'r mut RequestState) -> Option<&'r mut T> {
         request.0.get_mut(self.number.known()?)?.as_deref_mut()?.downcast_mut()
     }

@@ -297,7 +297,7 @@ impl Root {
         &self.path
     }
 
-    /// The same as bytes.
+    /// The path of the folder as bytes.
     pub fn path_bytes(&self) -> &[u8] {
         std::os::unix::ffi::OsStrExt::as_bytes(self.path.as_os_str())
     }

@@ -131,7 +131,7 @@ impl Body {
         Self::source(Box::new(source))
     }
 
-    /// The same of one that has its own memory.
+    /// A body whose length is not known, of a source that has its own memory.
     pub fn source(source: Box<dyn BodySource>) -> Self {
         Self { pieces: vec![BodyPiece::Stream(source)] }
     }
@@ -144,7 +144,7 @@ impl Body {
 }
 
 impl BodyPiece {
-    /// Its length, if it is known.
+    /// How many bytes the piece has; `None` for a stream, which ends when it ends.
     #[expect(clippy::len_without_is_empty, reason = "what has no known length is not empty")]
     pub fn len(&self) -> Option<u64> {
         match self {
@@ -319,7 +319,7 @@ impl Response {
         }
     }
 
-    /// Whether it is all of one file, or of something in memory, and a 200.
+    /// Whether the response is a 200 with all of one file, or of something in memory.
     pub(crate) fn is_whole_file(&self) -> bool {
         self.status == Status::OK
             && matches!(

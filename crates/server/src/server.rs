@@ -101,7 +101,8 @@ impl Server {
         self.client = Some(client);
     }
 
-    /// The same for a handler that has to run one.
+    /// The way to the process that starts programs, for a handler that has to run one; `None` where
+    /// no request may.
     pub fn client(&self) -> Option<&ManagerClient> {
         self.client.as_deref()
     }

@@ -74,7 +74,7 @@ impl RequestContext<'_> {
         self.common.dependence.is_momentary.set(true);
     }
 
-    /// Whether it may.
+    /// Whether the answer may be given to others in the second of this request only.
     pub(crate) fn is_momentary(&self) -> bool {
         self.common.dependence.is_momentary.get()
     }
@@ -85,7 +85,8 @@ impl RequestContext<'_> {
         dependence.is_personal.get() || !dependence.access_files.borrow().is_empty()
     }
 
-    /// The same beside `.htaccess` files: for whoever looks whether they are still the same.
+    /// Whether the answer may be given to nobody else even while the same `.htaccess` files are
+    /// there: for callers that compare those themselves.
     pub fn is_personal_beside_access_files(&self) -> bool {
         self.common.dependence.is_personal.get()
     }

@@ -262,13 +262,13 @@ impl Drop for SlotWait<'_> {
 }
 
 impl Slot {
-    /// Its scoreboard row; `None` only if the board is smaller than the slots, which `new` rules
-    /// out.
+    /// The scoreboard row of the slot; `None` only if the board is smaller than the slots, which
+    /// `new` rules out.
     pub(crate) fn row(&self) -> Option<&WorkerRow> {
         self.slots.board.worker(self.slots.process, self.row)
     }
 
-    /// Where it is.
+    /// Where requests in this slot are shown and counted, also after it was given back.
     #[inline]
     pub(crate) fn place(&self) -> SlotPlace {
         SlotPlace { slots: self.slots.clone(), row: self.row }

@@ -99,7 +99,7 @@ impl Table {
         }
     }
 
-    /// The same for a name that the program has: it need not be copied.
+    /// Set `name`, whatever it was, for a name that the program has: it need not be copied.
     pub(crate) fn put(&mut self, name: &'static str, value: impl Into<Vec<u8>>) {
         match self.find(name) {
             Some(row) => *row = value.into(),

@@ -28,12 +28,14 @@ impl<'l, T> NowOrLater<'l, T> {
         Self::Later(Box::pin(future))
     }
 
-    /// The same of a future that is large: it is made where the caller's frame has no room for it.
+    /// A future that has to be waited for and is large: it is made where the caller's frame has no
+    /// room for it.
     pub fn boxed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
         Self::Later(boxed(make))
     }
 
-    /// The same, made in memory that the thread keeps: for what answers many requests.
+    /// A large future that has to be waited for, made in memory that the thread keeps: for what
+    /// answers many requests.
     pub fn placed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
         Self::Later(Box::pin(placed(make)))
     }
@@ -105,7 +107,8 @@ fn either<R>(answer: ControlFlow<R, R>) -> R {
     result
 }
 
-/// The same where those before do not matter: `None` if none decides.
+/// Ask about one item after the other until one decides; `None` if none does. As [`fold`], where
+/// the items before do not matter.
 pub fn first<'l, I, R: 'l>(
     items: I,
     mut ask: impl FnMut(I::Item) -> Waiting<'l, ControlFlow<R>> + 'l,

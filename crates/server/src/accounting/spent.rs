@@ -98,7 +98,7 @@ impl TimeSpent {
         })
     }
 
-    /// Whether it is measured what it uses of the processors.
+    /// Whether what the request uses of the processors is measured.
     pub(crate) fn is_sample(&self) -> bool {
         self.weight > 0
     }
@@ -117,7 +117,7 @@ impl TimeSpent {
         self.place.replace(Some(place));
     }
 
-    /// It has given its slot back. That of a thread with one connection stays with it.
+    /// The request has given its slot back. That of a thread with one connection stays with it.
     pub(crate) fn leave(&self) {
         if !self.is_alone {
             self.show(None);
@@ -125,7 +125,7 @@ impl TimeSpent {
         }
     }
 
-    /// What it has come to up to now.
+    /// Where the time of the request has gone up to now.
     pub(crate) fn times(&self) -> RequestTimes {
         let lasting = self.slice.get().map(ProcessorUse::since);
         let lasting = lasting.unwrap_or(ProcessorUse { cpu_ns: 0, run_queue_ns: 0 });
@@ -139,7 +139,7 @@ impl TimeSpent {
         RequestTimes { run_queue_ns: run_queue_ns.min(times.unexplained_ns()), ..times }
     }
 
-    /// It was answered: its account, and what is counted there when it is over.
+    /// The request was answered: note its account, and what is counted there when it is over.
     pub(crate) fn end(&self, account: Account, ended: Ended) {
         self.end.set(Some((account, ended)));
     }
@@ -149,7 +149,7 @@ impl TimeSpent {
         self.end.take()
     }
 
-    /// It waits from now on, until the result is dropped.
+    /// The request waits for `cause` from now on, until the result is dropped.
     pub fn wait(&self, cause: WaitCause) -> LastingWait<'_> {
         self.show(Some(cause));
         LastingWait { spent: self, cause: Some(cause), since_ns: clock::monotonic_ns() }

@@ -30,7 +30,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// The machine that this runs on, as its cgroup lets it be used.
     pub fn here() -> Self {
         let memory = Gauge::default().read();
         let (total_bytes, available_bytes) = match memory.total_bytes {

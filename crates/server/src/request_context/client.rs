@@ -26,7 +26,7 @@ impl Client {
         Self { received, ip: None }
     }
 
-    /// Its address, as mod_remoteip sees it.
+    /// The client's address, as mod_remoteip sees it.
     pub fn address(&self) -> IpAddr {
         self.ip.unwrap_or_else(|| self.received.client.ip().to_canonical())
     }
@@ -109,8 +109,8 @@ impl RequestContext<'_> {
         self.client.received.start_us
     }
 
-    /// Whether it is about the server and not about a path (`OPTIONS *`). What is shared is for
-    /// those who ask for one path.
+    /// Whether the request is about the server and not about a path (`OPTIONS *`). What is shared
+    /// is for those who ask for one path.
     pub fn is_for_server(&self) -> bool {
         let framing = self.client.received.framing();
         framing.is_ok_and(|framing| framing.target == Target::Asterisk)

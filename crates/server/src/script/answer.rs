@@ -36,7 +36,8 @@ pub fn begin(
     }
 }
 
-/// The same whatever the request asks, and when that was modified.
+/// The response that the head of a script's answer describes, without a look at the conditions of
+/// the request, and the time of its `Last-Modified` in seconds since 1970.
 pub fn describe(request: &mut RequestContext<'_>, head: ScriptHead) -> (Response, Option<i64>) {
     let mut response = Response::new(head.status());
     response.status_line = head.status.as_ref().map(|status| status.line().into_owned());

@@ -42,7 +42,7 @@ impl ScriptBody {
         Self::through(request, None).await
     }
 
-    /// The same of one that may have to be unpacked.
+    /// The body of a request, unpacked on its way if there is an `unpacker`.
     ///
     /// # Errors
     /// As above, and what is wrong with the packed body.
@@ -68,7 +68,7 @@ impl ScriptBody {
         }
     }
 
-    /// All of it, however long it is.
+    /// All of the body, however long it is, in memory or in a file.
     ///
     /// # Errors
     /// As above.
@@ -81,7 +81,7 @@ impl ScriptBody {
         Ok(Self::Spooled(gathered.spool))
     }
 
-    /// The same once more, as long as nothing of it was read.
+    /// The body once more, for another try, as long as nothing of it was read.
     pub fn again(&self) -> Self {
         match self {
             Self::None => Self::None,

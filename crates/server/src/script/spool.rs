@@ -95,7 +95,7 @@ impl<'a> Growing<'a> {
         self.claim.bounds()
     }
 
-    /// It grows no more.
+    /// The body that was written, which grows no more.
     pub(crate) fn finish(self) -> Spool {
         let Self { memory, file, file_bytes, claim: _claim, .. } = self;
         Spool { kept: Rc::new(SpooledBody { memory, file, file_bytes, _claim }), at: 0 }
@@ -118,7 +118,7 @@ struct SpooledBody {
 }
 
 impl Spool {
-    /// Its length.
+    /// How many bytes the body has.
     pub fn length(&self) -> u64 {
         self.kept.file_bytes + self.kept.memory.len() as u64
     }

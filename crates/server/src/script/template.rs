@@ -59,7 +59,7 @@ impl EnvironmentTemplate {
         })
     }
 
-    /// Whether it holds for a request for the same script.
+    /// Whether the template holds for a request for the same script.
     pub(crate) fn is_for(&self, request: &RequestContext<'_>) -> bool {
         let received = request.received();
         self.host.as_deref() == received.host_name()

@@ -424,7 +424,7 @@ impl Builder {
         self.in_alias = true;
     }
 
-    /// They end.
+    /// The settings that [`Self::enter_alias`] has begun end, with what was said in them.
     pub fn leave_alias(&mut self) -> Option<Settings> {
         self.in_alias = false;
         self.open.pop().map(|section| section.settings)

@@ -57,7 +57,7 @@ impl StoreOwner for Settings {
 pub struct HostSettings(Store);
 
 impl HostSettings {
-    /// Those of a virtual host over those of the main server.
+    /// What modules keep for a virtual host over what they keep for the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
         Self(Store::merge(&main.0, &self.0))
     }

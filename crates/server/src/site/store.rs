@@ -55,7 +55,7 @@ impl<O: StoreOwner, T: Merge> Key<O, T> {
         self.said(owner).unwrap_or_else(|| &self.unset)
     }
 
-    /// The same; `None` if nothing is said there.
+    /// The settings in `owner`; `None` if nothing is said there.
     pub(crate) fn said<'o>(&self, owner: &'o O) -> Option<&'o T> {
         let entry: &dyn Any = owner.store().get(self.number.known()?)?;
         entry.downcast_ref()

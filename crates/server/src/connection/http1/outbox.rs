@@ -16,7 +16,8 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// It begins with the head.
+    /// An outbox that begins with the head of a response; `is_chunked` says whether the body is
+    /// framed as chunks.
     pub(crate) fn new(head: Vec<u8>, is_chunked: bool) -> Self {
         let whole = 0..head.len();
         Self { bytes: head, framing: Vec::from([whole]), is_chunked }
@@ -36,7 +37,7 @@ impl Outbox {
         self.bytes.is_empty()
     }
 
-    /// Whether it should be sent before more is added.
+    /// Whether what was collected should be sent before more is added.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes.len() >= COLLECTED_BYTES
     }

@@ -112,7 +112,7 @@ impl Connection {
         LogDetails { host: self.host, lookups, ..LogDetails::default() }
     }
 
-    /// Its place among the hosts of the site.
+    /// The place of the present host among those of the site.
     pub(crate) fn host_index(&self) -> usize {
         self.host
     }
