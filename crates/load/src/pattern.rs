@@ -39,7 +39,7 @@ impl Segment {
         }
     }
 
-    /// When it ends, from the start of the pattern.
+    /// When the piece ends, in nanoseconds from the start of the pattern.
     pub fn end_ns(&self) -> Option<u64> {
         self.len_ns.map(|len_ns| self.start_ns + len_ns)
     }

@@ -54,7 +54,7 @@ pub(crate) fn shown(text: &str) -> String {
     text[..floor_boundary(text, SHOWN_BYTES)].escape_debug().to_string().replace("\\\"", "\"")
 }
 
-/// The same of bytes that may be no text at all.
+/// Bytes that may be no text at all, as a fault shows them.
 pub(crate) fn shown_bytes(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => shown(text),

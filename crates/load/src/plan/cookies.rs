@@ -100,7 +100,8 @@ impl Jar {
         }
     }
 
-    /// The same without name and line end; tells whether there was any (section 5.4).
+    /// Append the value of the `Cookie` field for a URL, without name and line end; tells whether
+    /// there was any (section 5.4).
     pub fn write_value(&self, url: &Url, now_s: u64, out: &mut Vec<u8>) -> bool {
         let mut due: Vec<&Cookie> =
             self.cookies.iter().filter(|cookie| cookie.belongs_to(url, now_s)).collect();

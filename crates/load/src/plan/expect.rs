@@ -224,7 +224,7 @@ impl Take {
         }
     }
 
-    /// Whether it is taken from the body.
+    /// Whether the value is taken from the body.
     pub(crate) fn looks_at_body(&self) -> bool {
         matches!(self.place, TextPlace::Body)
     }

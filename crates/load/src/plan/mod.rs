@@ -91,7 +91,7 @@ impl Plan {
         Ok(Self { entries, order, mix, sums, rows: Arc::default() })
     }
 
-    /// The same where requests of one name are counted together, whatever else differs in them.
+    /// The plan, with requests of one name counted together, whatever else differs in them.
     #[must_use]
     pub fn counted_by_name(mut self) -> Self {
         let mut known = HashMap::new();

@@ -371,7 +371,7 @@ impl Template {
         out
     }
 
-    /// The same for a body that is a form.
+    /// The text for a body that is a form: values that were taken from answers are escaped.
     pub(crate) fn for_form(mut self) -> Self {
         for part in &mut self.parts {
             if let TextPart::Variable(variable) = part {
@@ -428,7 +428,7 @@ pub struct PlanValues {
 }
 
 impl PlanValues {
-    /// Those of the first request of a user.
+    /// The values of the first request of a user.
     pub const fn new(seed: u64, user: u32) -> Self {
         Self { seed, user, request: 1, taken: Vec::new(), scratch: Vec::new() }
     }

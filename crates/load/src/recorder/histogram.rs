@@ -85,7 +85,7 @@ impl Histogram {
         self.max_ns
     }
 
-    /// All of them together, in nanoseconds.
+    /// The sum of all durations, in nanoseconds.
     pub const fn sum_ns(&self) -> f64 {
         self.sum_ns
     }

@@ -18,7 +18,7 @@ pub struct RunSecond {
 }
 
 impl RunSecond {
-    /// Whether it does not count.
+    /// Whether the second lies in the warm-up, which does not count.
     pub const fn is_warm_up(&self) -> bool {
         self.until_ns <= 0
     }
