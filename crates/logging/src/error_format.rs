@@ -30,7 +30,7 @@ pub struct ErrorFormats {
 }
 
 impl ErrorFormats {
-    /// Those of a virtual host over those of the main server.
+    /// The formats of a virtual host over those of the main server.
     pub fn over(&self, main: &Self) -> Self {
         Self {
             main: self.main.clone().or_else(|| main.main.clone()),

@@ -133,7 +133,7 @@ impl Levels {
         self.said_of(module).unwrap_or(Level::Warn)
     }
 
-    /// The same, if the lines say anything about it.
+    /// The level that the lines give a module, by short name; `None` if they say nothing about it.
     pub fn said_of(&self, module: &str) -> Option<Level> {
         let exception = self.modules.iter().find(|(name, _)| name == module);
         exception.map(|row| row.1).or(self.default)

@@ -56,12 +56,12 @@ impl LogProgram {
         &self.command.text
     }
 
-    /// Its process, 0 for none.
+    /// The process that runs the program, 0 for none.
     pub fn pid(&self) -> i32 {
         self.pid.load(Relaxed)
     }
 
-    /// It has ended: it is due for another start.
+    /// Note that the program has ended: it is due for another start.
     pub fn ended(&self) {
         self.pid.store(0, Relaxed);
     }

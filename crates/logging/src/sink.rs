@@ -216,7 +216,7 @@ impl Sink {
         due
     }
 
-    /// Its name, for messages.
+    /// What messages call the log: its path, `|` and its command, or `syslog`.
     pub fn name(&self) -> &str {
         &self.name
     }

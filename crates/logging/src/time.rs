@@ -76,7 +76,7 @@ impl CalendarSecond {
         Self::at_offset(unix_s, 0, ZoneName::new(b"UTC"))
     }
 
-    /// The same at a fixed distance from Greenwich.
+    /// The calendar at `offset_s` seconds east of Greenwich, `unix_s` seconds after 1970.
     pub(crate) fn at_offset(unix_s: i64, offset_s: i32, zone: ZoneName) -> Self {
         let shifted = unix_s + i64::from(offset_s);
         let (days, second) = (shifted.div_euclid(86_400), shifted.rem_euclid(86_400) as u32);
