@@ -101,7 +101,7 @@ impl Search {
         }
     }
 
-    /// Both sides of the result.
+    /// What the search knows by now: the highest level that holds, and the lowest that does not.
     pub const fn bracket(&self) -> Bracket {
         self.bracket
     }

@@ -171,7 +171,7 @@ impl ThresholdCondition {
         Err(reader.scanner.fault("&&, || or the end was expected"))
     }
 
-    /// Whether it holds for a run.
+    /// Whether the condition holds for a run.
     pub fn holds(&self, metrics: &dyn Metrics) -> bool {
         self.root.holds(metrics)
     }
@@ -184,7 +184,7 @@ impl ThresholdCondition {
         told.join("; ")
     }
 
-    /// What it says of two runs, as it was written; `None` if it speaks of one alone.
+    /// What the condition says of two runs, as it was written; `None` if it speaks of one alone.
     pub fn change(&self) -> Option<&str> {
         let mut comparisons = Vec::new();
         self.root.comparisons(&mut comparisons);

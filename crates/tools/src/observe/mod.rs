@@ -80,7 +80,7 @@ impl Observer {
         }
     }
 
-    /// What it has taken until now does not count.
+    /// The run begins: what the server has used until now does not count.
     pub fn begin(&mut self) {
         self.usage.advance();
         self.looked_ns = clock::monotonic_ns();

@@ -34,7 +34,7 @@ pub fn time_us(us: f64) -> String {
     }
 }
 
-/// The same of a latency, which is nothing where nothing was answered.
+/// A latency of so many microseconds as people read it; it is nothing where nothing was answered.
 pub fn latency_us(us: f64) -> String {
     if us > 0.0 { time_us(us) } else { "-".to_owned() }
 }

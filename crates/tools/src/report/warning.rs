@@ -68,7 +68,7 @@ const ABOVE_MIN: f64 = 10.0;
 const DRIFT_SECONDS_MIN: usize = 6;
 
 impl RunWarning {
-    /// What it says to whoever reads the figures, and what to do.
+    /// The warning in words, with what to do about it.
     pub fn text(&self) -> String {
         match *self {
             Self::GeneratorBusy(percent) => format!(
