@@ -3,10 +3,10 @@
 use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 use message::path::encode;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};
 use server::module::{Hooks, Module};
-use server::phase::{self, Hook, Stop};
+use server::phase::{self, Hook};
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings::DirectoryKey;

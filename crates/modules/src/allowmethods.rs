@@ -2,9 +2,9 @@
 
 use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::module::{Hooks, Module};
-use server::phase::{Hook, Stop};
+use server::phase::Hook;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings as site;

@@ -9,11 +9,11 @@ use crate::authn_file::{self, AuthnStatus};
 use logging::level::Level;
 use message::Status;
 use server::expression::ExpressionText;
-use server::failure::Failure;
-use server::phase::{Decision, Stop};
+use server::failure::{Failure, Stop};
+use server::phase::Decision;
 use server::request_context::RequestContext;
-use server::site::settings::{DirectoryKey, either};
-use server::site::store::Merge;
+use server::site::settings::DirectoryKey;
+use server::site::store::{Merge, either};
 use server::waiting::{self, NowOrLater, Waiting};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -236,7 +236,7 @@ fn set_authorization(request: &mut RequestContext<'_>, value: Option<Vec<u8>>) {
     let view = request.received().view();
     let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned().into();
     let others = view.fields().filter(|field| !field.0.eq_ignore_ascii_case(b"Authorization"));
-    let mut fields: Vec<server::response::Field> =
+    let mut fields: Vec<message::Field> =
         others.map(|field| (name(field.0), field.1.to_vec())).collect();
     fields.extend(value.map(|value| ("Authorization".into(), value)));
     request.set_fields(&fields);

@@ -5,14 +5,14 @@ use config::{Args, Call, Directive, Error, Scope, SectionArgs};
 use logging::level::Level;
 use message::{Method, Status};
 use server::expression::{ExpressionText, Mode};
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::module::{Hooks, Module};
-use server::phase::{Decision, Hook, Stop};
+use server::phase::{Decision, Hook};
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings as site;
-use server::site::settings::{DirectoryKey, ServerKey, either};
-use server::site::store::Merge;
+use server::site::settings::{DirectoryKey, ServerKey};
+use server::site::store::{Merge, either};
 use std::path::PathBuf;
 use std::sync::Arc;
 

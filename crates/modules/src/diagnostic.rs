@@ -14,9 +14,8 @@ mod upgrade;
 
 use load::DiagnosticLoad;
 use message::Status;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};
-use server::phase::Stop;
 use server::received_request::ReceivedRequest;
 use server::request_body::RequestBody;
 use server::request_context::RequestContext;

@@ -5,14 +5,14 @@ use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
 use runtime::file::{Errno, FileType};
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::handler;
 use server::module::{Hooks, Module};
-use server::phase::{self, Hook, Stop};
+use server::phase::{self, Hook};
 use server::request_context::{Query, RequestContext};
 use server::site::builder::Builder;
-use server::site::settings::{DirectoryKey, either};
-use server::site::store::Merge;
+use server::site::settings::DirectoryKey;
+use server::site::store::{Merge, either};
 use server::waiting::{NowOrLater, Waiting};
 
 /// The module and its table.

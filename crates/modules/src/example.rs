@@ -8,8 +8,8 @@ use server::module::{Hooks, Module};
 use server::request_context::RequestContext;
 use server::response::Response;
 use server::site::builder::Builder;
-use server::site::settings::{DirectoryKey, either};
-use server::site::store::Merge;
+use server::site::settings::DirectoryKey;
+use server::site::store::{Merge, either};
 
 /// The module, its table and its hooks.
 static MODULE: Module = Module::new(

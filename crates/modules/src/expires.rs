@@ -8,13 +8,13 @@ use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use server::failure::Failure;
 use server::fields;
+use server::http_date::http_date;
 use server::module::{Hooks, Module};
-use server::representation::http_date;
 use server::request_context::RequestContext;
 use server::response::Response;
 use server::site::builder::Builder;
-use server::site::settings::{DirectoryKey, either};
-use server::site::store::Merge;
+use server::site::settings::DirectoryKey;
+use server::site::store::{Merge, either};
 
 /// The module and its table.
 pub(crate) static MODULE: Module = Module::new(

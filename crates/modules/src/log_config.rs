@@ -7,7 +7,7 @@ use logging::access::Format;
 use server::expression::{Expression, Mode};
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;
-use server::site::logs::{LogCondition, LogDraft};
+use server::site::custom_log::{LogCondition, LogDraft};
 use server::site::settings::ServerKey;
 use server::site::store::Merge;
 use std::collections::HashSet;

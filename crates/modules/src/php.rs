@@ -6,9 +6,9 @@
 use crate::asis;
 use crate::would_send::would_send;
 use message::Status;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};
-use server::phase::{self, Stop};
+use server::phase;
 use server::request_context::RequestContext;
 use std::rc::Rc;
 

@@ -9,14 +9,14 @@ use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use expr::Subnet;
 use logging::level::Level;
+use server::failure::Stop;
 use server::fields;
 use server::module::{Hooks, Module};
-use server::phase::{FastRequest, Hook, Stop};
-use server::proxy_protocol::ProxyProtocol;
+use server::phase::{FastRequest, Hook};
 use server::request_context::{Because, RequestContext};
 use server::site::builder::Builder;
-use server::site::settings::{HostKey, either};
-use server::site::store::Merge;
+use server::site::settings::HostKey;
+use server::site::store::{Merge, either};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 
@@ -170,7 +170,8 @@ fn list(builder: &mut Builder, call: &Call<'_>, is_internal: bool) -> Result<(),
 }
 
 fn proxy_protocol(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    for overridden in ProxyProtocol::set(builder, call.on()) {
+    let host = if builder.is_in_virtual_host() { builder.hosts.len() - 1 } else { 0 };
+    for overridden in builder.server.proxy_protocol.set(&builder.hosts, host, call.on()) {
         call.warn(Some("AH03491"), overridden);
     }
     Ok(())

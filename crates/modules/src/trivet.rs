@@ -5,14 +5,14 @@ use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope, args};
 use gateway::cgi::manage::SCRIPTS_MAX;
 use message::Status;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::module::{Hooks, Module};
-use server::phase::{Hook, Stop};
+use server::phase::Hook;
 use server::request_context::RequestContext;
 use server::script::body::{BUFFERING, BUFFERING_BYTES};
 use server::site::builder::Builder;
-use server::site::settings::{DirectoryKey, either};
-use server::site::store::Merge;
+use server::site::settings::DirectoryKey;
+use server::site::store::{Merge, either};
 
 /// The module and its table.
 pub(crate) static MODULE: Module = Module::new(

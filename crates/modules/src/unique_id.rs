@@ -2,8 +2,9 @@
 //! variable `UNIQUE_ID` (mod_unique_id).
 
 use logging::id::UniqueId;
+use server::failure::Stop;
 use server::module::{Hooks, Module};
-use server::phase::{Hook, Stop};
+use server::phase::Hook;
 use server::request_context::RequestContext;
 use server::thread_state::ThreadKey;
 use std::cell::RefCell;

@@ -4,11 +4,11 @@
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::handler;
 use server::mapping::{ContextInfo, Place};
 use server::module::{Hooks, Module};
-use server::phase::{Hook, Stop, place_of};
+use server::phase::{Hook, place_of};
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::lexical::parents;

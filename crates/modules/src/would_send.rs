@@ -2,7 +2,7 @@
 
 use message::Method;
 use server::request_context::RequestContext;
-use server::site::core::PathInfo;
+use server::site::settings::core::PathInfo;
 
 /// Whether the content of a file that is there would be sent, as far as method and URL go.
 pub(crate) fn would_send(request: &RequestContext<'_>) -> bool {

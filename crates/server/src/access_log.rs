@@ -1,12 +1,14 @@
 //! From a finished exchange to the lines of the access logs.
 
 use crate::context::Context;
-use crate::exchange::LogDetails;
 use crate::names::{ConnectionNames, NamedEnd};
-use crate::request_context::{Original, RequestContext};
+use crate::received_request::ReceivedRequest;
+use crate::request_context::{MethodAndTarget, Original, RequestContext};
 use crate::response::Response;
+use crate::site::custom_log::LogCondition;
 use crate::site::host::ServerName;
-use crate::site::logs::LogCondition;
+use crate::site::names::HostnameLookups;
+use crate::table::Tables;
 use logging::access::{AccessRecord, ChainPart, TimeCache};
 pub(crate) use logging::access::{ConnectionEnd, NamedValues};
 use logging::id::{LogId, RequestLogId};
@@ -15,7 +17,9 @@ use message::response::is_sendable;
 use message::{Field, RequestHead, Status};
 use runtime::process;
 use scoreboard::RequestTimes;
+use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 /// Buffers and cached times of one thread.
 pub(crate) struct Writer {
@@ -30,6 +34,33 @@ impl Writer {
         let tid = u64::from(process::thread_id().cast_unsigned());
         Self { times, line: Vec::with_capacity(512), pid: std::process::id(), tid }
     }
+}
+
+/// What the access log wants to know beside the response.
+#[derive(Clone, Default)]
+pub(crate) struct LogDetails {
+    pub(crate) host: usize,
+    /// The request, if its fields were changed on the way.
+    pub(crate) received: Option<Rc<ReceivedRequest>>,
+    /// What was finally answered.
+    pub(crate) asked: MethodAndTarget,
+    pub(crate) filename: Vec<u8>,
+    pub(crate) handler: Option<Cow<'static, str>>,
+    /// Whether the answer is a file as it is.
+    pub(crate) is_file: bool,
+    pub(crate) user: Option<Vec<u8>>,
+    pub(crate) client: Option<std::net::IpAddr>,
+    /// Whether logs show its name.
+    pub(crate) lookups: HostnameLookups,
+    /// The name of the host is wanted even where another one was asked for.
+    pub(crate) is_canonical: bool,
+    /// LogIOTrackTTFB
+    pub(crate) tracks_first_byte: bool,
+    /// The logs of the host whose `expr=` holds, by position.
+    pub(crate) chosen: Vec<usize>,
+    pub(crate) tables: Tables,
+    /// The request as it came, if it was redirected within the server.
+    pub(crate) first: Option<Rc<Original>>,
 }
 
 /// What there is to say about an exchange. Borrowed from wherever it is.

@@ -1,9 +1,9 @@
 //! Who may see it: access by address and rule, then who the client is, then whether that one may
 //! (ap_process_request_internal of server/request.c). The modules that decide are not known here.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Stop};
 use crate::mapping::Place;
-use crate::phase::{self, Decision, Stop};
+use crate::phase::{self, Decision};
 use crate::request_context::RequestContext;
 use crate::site::settings::Settings;
 use crate::walk::Beside;

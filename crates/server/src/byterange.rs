@@ -2,8 +2,8 @@
 //! is cut out of the content as it is sent, after all filters. Content of unknown length is sent
 //! whole.
 
+use crate::http_date::parse_http_date;
 use crate::received_request::ReceivedRequest;
-use crate::representation::parse_http_date;
 use crate::response::{Body, BodyPiece, Response};
 use http1::PageFacts;
 use message::condition::{Validators, if_range_holds};

@@ -4,9 +4,9 @@
 //! path alone, and is compared with the file system at most once a second. Content lives in
 //! memory when it is small, else the descriptor is kept for sendfile. Nothing is ever mapped.
 
+use crate::access_log::LogDetails;
 use crate::accounting::Account;
 use crate::content_coding::Coding;
-use crate::exchange::LogDetails;
 use crate::representation::Representation;
 use message::Field;
 use std::cell::{Cell, RefCell};

@@ -1,21 +1,22 @@
 //! The life of one request, on one screen.
 
+use crate::access_log::LogDetails;
 use crate::content_coding::Coding;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, Stop};
 use crate::handler::{self, Handler};
 use crate::large_future::boxed;
-use crate::names::{self, HostnameLookups};
-use crate::phase::{self, Stop};
+use crate::names;
+use crate::phase;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
-use crate::request_context::{Because, LookupPurpose, MethodAndTarget, Original, RequestContext};
+use crate::request_context::{Because, LookupPurpose, RequestContext};
 use crate::response::Response;
 use crate::script_cache::CachedScript;
 use crate::sharing::{self, KeptPart};
-use crate::site::host::{Host, Trace, UseCanonicalName};
+use crate::site::host::{Host, Trace};
+use crate::site::names::UseCanonicalName;
 use crate::site::settings::Settings;
-use crate::table::Tables;
 use crate::waiting::NowOrLater;
 use crate::{access_log, byterange, compat, error_document, fields};
 use logging::level::Level;
@@ -43,33 +44,6 @@ pub(crate) struct Reusable {
     pub(crate) codings: Vec<Coding>,
     /// The only second in which the response is right, if it tells the time.
     pub(crate) only_s: Option<i64>,
-}
-
-/// What the access log wants to know beside the response.
-#[derive(Clone, Default)]
-pub(crate) struct LogDetails {
-    pub(crate) host: usize,
-    /// The request, if its fields were changed on the way.
-    pub(crate) received: Option<Rc<ReceivedRequest>>,
-    /// What was finally answered.
-    pub(crate) asked: MethodAndTarget,
-    pub(crate) filename: Vec<u8>,
-    pub(crate) handler: Option<Cow<'static, str>>,
-    /// Whether the answer is a file as it is.
-    pub(crate) is_file: bool,
-    pub(crate) user: Option<Vec<u8>>,
-    pub(crate) client: Option<std::net::IpAddr>,
-    /// Whether logs show its name.
-    pub(crate) lookups: HostnameLookups,
-    /// The name of the host is wanted even where another one was asked for.
-    pub(crate) is_canonical: bool,
-    /// LogIOTrackTTFB
-    pub(crate) tracks_first_byte: bool,
-    /// The logs of the host whose `expr=` holds, by position.
-    pub(crate) chosen: Vec<usize>,
-    pub(crate) tables: Tables,
-    /// The request as it came, if it was redirected within the server.
-    pub(crate) first: Option<Rc<Original>>,
 }
 
 /// Answer `request`, of which all is known that was kept of its script, if that is `cached`. A

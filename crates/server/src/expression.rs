@@ -1,13 +1,13 @@
 //! Expressions of the configuration (ap_expr) as the server uses them: compiled once, evaluated
 //! for a request. The language is the crate `expr`; what it asks about is answered here.
 
+use crate::http_date::parse_http_date;
 use crate::large_future::boxed;
-use crate::names;
 use crate::phase;
 use crate::question;
-use crate::representation::parse_http_date;
 use crate::request_context::{LookupPurpose, Query, RequestContext};
 use crate::response::Response;
+use crate::site::names::will_be_looked_at;
 use crate::waiting::NowOrLater;
 pub use expr::Mode;
 use expr::{
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// What is known of an expression when it is compiled.
 fn note(uses: expr::Uses) {
     if uses.client_name {
-        names::will_be_looked_at();
+        will_be_looked_at();
     }
 }
 
@@ -349,7 +349,7 @@ impl Facts for RequestFacts<'_, '_> {
 
     fn response_field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
         let name = std::str::from_utf8(name).ok()?;
-        let is_it = |field: &&crate::response::Field| field.0.eq_ignore_ascii_case(name);
+        let is_it = |field: &&message::Field| field.0.eq_ignore_ascii_case(name);
         let usual = self.response.and_then(|response| response.fields.iter().find(is_it));
         let field = usual.or_else(|| self.request.output.always.iter().find(is_it))?;
         Some(Cow::Borrowed(&field.1))

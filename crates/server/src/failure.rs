@@ -1,12 +1,9 @@
 //! Why a request gets an error response: the status, and what the error log says about it. A
 //! redirect of the client is one, too: it has a page, and `ErrorDocument` may replace that.
 
-use crate::request_context::RequestContext;
-use crate::response::Field;
 use logging::level::Level;
-use message::Status;
 use message::escape::html_escape;
-use runtime::file::Errno;
+use message::{Field, Status};
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
@@ -169,24 +166,18 @@ impl Failure {
     }
 }
 
-impl RequestContext<'_> {
-    /// Log something about this request.
-    pub fn log(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
-        let failure = Failure::at(level, module, id, text);
-        self.context.log_failure(&failure, self);
-    }
+/// Why a request is not answered by a handler.
+#[derive(Debug)]
+pub enum Stop {
+    /// An error, or a redirect of the client.
+    Failure(Failure),
+    /// Another local URL answers instead: path and query.
+    Internal(Vec<u8>, Option<Vec<u8>>),
+}
 
-    /// Log something about this request that would come with every request: what is wrong with the
-    /// configuration, say. Those like it are counted.
-    pub fn log_recurring(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
-        let failure = Failure::at(level, module, id, text).recurring(text.to_owned());
-        self.context.log_failure(&failure, self);
-    }
-
-    /// Log what the system said about a file that the configuration names.
-    pub fn log_errno(&self, errno: Errno, module: &'static str, id: u32, text: &str) {
-        let failure = Failure::at(Level::Error, module, Some(id), text).recurring(text.to_owned());
-        self.context.log_failure(&failure.os_error(errno.raw_os_error()), self);
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
     }
 }
 

@@ -2,8 +2,7 @@
 //! and the spelling of the first one stays.
 
 use crate::received_request::ReceivedRequest;
-use crate::response::Field;
-use message::RequestHead;
+use message::{Field, RequestHead};
 use std::borrow::Cow;
 
 /// The fields of a request. `RequestHeader add` makes lines of one name that stay apart.

@@ -2,16 +2,16 @@
 //! byterange filter). What is found for a request and may be sent is a module's decision.
 
 use crate::byterange;
-use crate::failure::Failure;
+use crate::failure::{Failure, Stop};
 use crate::handler::{self, Handler};
-use crate::phase::Stop;
+use crate::http_date::parse_http_date;
 use crate::received_request::ReceivedRequest;
-use crate::representation::{Representation, parse_http_date};
+use crate::representation::Representation;
 use crate::request_context::{Because, RequestContext};
-use crate::response::{Body, BodyPiece, Field, Response};
+use crate::response::{Body, BodyPiece, Response};
 use crate::waiting::{NowOrLater, Waiting};
 use message::condition::{ConditionOutcome, Conditions, Validators, evaluate};
-use message::{Known, Method, Status};
+use message::{Field, Known, Method, Status};
 use std::rc::Rc;
 
 impl Handler for Representation {

@@ -1,7 +1,8 @@
 //! A panic of a handler is a failure of its request, and of nothing else.
 
+use crate::access_log::LogDetails;
 use crate::context::Context;
-use crate::exchange::{ExchangeResult, LogDetails};
+use crate::exchange::ExchangeResult;
 use crate::failure::Failure;
 use crate::received_request::ReceivedRequest;
 use crate::response::Response;

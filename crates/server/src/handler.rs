@@ -1,12 +1,13 @@
 //! Content handlers: what one is to the frame, which is configured for a place, and how it is run.
 //! Each belongs to a module.
 
+use crate::failure::{Failure, Stop};
 use crate::large_future::boxed;
 use crate::names;
-use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request_context::RequestContext;
 use crate::response::Response;
+use crate::site::settings::core::{HandlerSetting, lower};
 use crate::waiting::{NowOrLater, Waiting};
 use message::{Method, Status};
 use std::borrow::Cow;
@@ -76,7 +77,7 @@ pub const FILE: &str = "default-handler";
 /// file, else that of a `ScriptAlias`. As in httpd `SetHandler none` only takes back an outer
 /// `SetHandler` (core.c, core_override_type).
 pub fn configured<'l>(request: &'l RequestContext<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
-    if let Some(Some(handler)) = request.settings.core.handler_name(request)? {
+    if let Some(Some(handler)) = set_handler(request)? {
         return Ok(Some(handler));
     }
     if !request.is_folder() {
@@ -86,6 +87,24 @@ pub fn configured<'l>(request: &'l RequestContext<'_>) -> Result<Option<Cow<'l, 
         }
     }
     Ok(request.mapping.context_info.handler.map(Cow::Borrowed))
+}
+
+/// `SetHandler`. The outer `None` says that there is none, the inner one that it says `none`.
+fn set_handler<'l>(
+    request: &'l RequestContext<'_>,
+) -> Result<Option<Option<Cow<'l, str>>>, Failure> {
+    let name = match &request.settings.core.handler {
+        None => return Ok(None),
+        Some(HandlerSetting::Name(name)) => Cow::Borrowed(name.as_str()),
+        Some(HandlerSetting::Computed(text)) => {
+            let value = text.value(request, None).map_err(|text| {
+                let text = format!("Can't evaluate handler expression: {text}");
+                Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(3154).at_error()
+            })?;
+            Cow::Owned(lower(&String::from_utf8_lossy(&value)))
+        }
+    };
+    Ok(Some(Some(name).filter(|name| !name.eq_ignore_ascii_case("none"))))
 }
 
 /// The handler that answers: the configured one, else the media type without its parameters stands

@@ -3,6 +3,7 @@
 //! what an MPM logs. What is done with them is decided outside of this crate.
 
 mod auto;
+mod bounds;
 mod check;
 pub mod help;
 mod message;

@@ -3,26 +3,13 @@
 //! with the connection. Which names are trusted with access is not decided here.
 
 use crate::context::Context;
-use crate::phase::Stop;
+use crate::failure::Stop;
 use crate::question::{self, HelperAnswer, Question};
 use crate::request_context::{Because, RequestContext};
-use crate::site::host::UseCanonicalName;
+use crate::site::names::{HostnameLookups, UseCanonicalName, are_looked_at};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// `HostnameLookups`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HostnameLookups {
-    /// Names are not looked up.
-    #[default]
-    Off,
-    /// The name that the owner of the address gave it.
-    On,
-    /// The same, if it leads back to the address.
-    Double,
-}
 
 /// Names of one connection: its two ends, and whom proxies announce, of whom the last ones count.
 const NAMES_MAX: usize = 8;
@@ -113,15 +100,6 @@ impl ConnectionNames {
     }
 }
 
-/// Whether some rule or expression that was ever compiled looks at the name of the client. If none
-/// does, only scripts and logs need it, and no other response need wait.
-static LOOKED_AT: AtomicBool = AtomicBool::new(false);
-
-/// Something that looks at the name of the client was compiled.
-pub fn will_be_looked_at() {
-    LOOKED_AT.store(true, Ordering::Relaxed);
-}
-
 /// Whether scripts are told the name of the client (`REMOTE_HOST`).
 pub(crate) fn are_for_scripts(request: &RequestContext<'_>) -> bool {
     request.settings.core.hostname_lookups() != HostnameLookups::Off
@@ -149,7 +127,7 @@ pub(crate) async fn prepare(request: &RequestContext<'_>) -> Result<(), Stop> {
         let local = NamedEnd::Local(received.local_ip());
         names.ask(request, local, HostnameLookups::On).await?;
     }
-    if lookups != HostnameLookups::Off && LOOKED_AT.load(Ordering::Relaxed) {
+    if lookups != HostnameLookups::Off && are_looked_at() {
         names.ask(request, NamedEnd::Client(request.client()), lookups).await?;
     }
     Ok(())

@@ -4,7 +4,7 @@
 use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, RequestContext};
-use crate::site::host::UseCanonicalName;
+use crate::site::names::UseCanonicalName;
 
 impl RequestContext<'_> {
     /// `%V`, and the name in absolute URLs (UseCanonicalName).

@@ -4,7 +4,7 @@
 
 use crate::content_coding::{Coding, Uncertain};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, Stop};
 use crate::handler::Handler;
 use crate::input_filter::ChooseInput;
 use crate::mapping::Place;
@@ -22,21 +22,6 @@ use message::{Method, RequestHead, Status, Target};
 use runtime::file::{self, Errno, FileType};
 use std::net::SocketAddr;
 use std::rc::Rc;
-
-/// Why a request is not answered by a handler.
-#[derive(Debug)]
-pub enum Stop {
-    /// An error, or a redirect of the client.
-    Failure(Failure),
-    /// Another local URL answers instead: path and query.
-    Internal(Vec<u8>, Option<Vec<u8>>),
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
 
 /// A hook: a function of a module that looks at the request and may change it. Which kind it is
 /// stands in the list of its phase.

@@ -5,11 +5,12 @@
 //! is compared with the file system at most once a second. What is answered here without sending
 //! prepared bytes comes to the same as on the slow path.
 
+use crate::access_log::LogDetails;
 use crate::accounting::Account;
 use crate::cache::{Prepared, SMALL_BYTES};
 use crate::content_coding::{self, Coding};
 use crate::context::Context;
-use crate::exchange::{ExchangeResult, LogDetails, Reusable};
+use crate::exchange::{ExchangeResult, Reusable};
 use crate::file_response;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;

@@ -4,12 +4,11 @@ use crate::accounting::TimeSpent;
 use crate::held::HeldSlot;
 use crate::names::ConnectionNames;
 use crate::request_body::RequestBody;
-use crate::response::Field;
 use http1::{HeadLimits, HeadParser, HeadProgress};
 use logging::access::NamedValues;
 use logging::id::LogIds;
 use message::{
-    BodyLength, Framing, FramingSpans, Head, Method, OwnedHead, Refusal, RequestHead, limits,
+    BodyLength, Field, Framing, FramingSpans, Head, Method, OwnedHead, Refusal, RequestHead, limits,
 };
 use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, SocketAddr};

@@ -2,14 +2,15 @@
 
 use crate::accounting::{self, TimeSpent};
 use crate::content_digest;
+use crate::failure::Stop;
+use crate::http_date::http_date;
 use crate::mapping::PlaceEntry;
-use crate::phase::{self, Stop};
+use crate::phase;
 use crate::request_context::{Because, RequestContext};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
-use crate::response::Field;
-use crate::site::core::FileEtag;
 use crate::site::settings::Settings;
-use message::etag;
+use crate::site::settings::core::FileEtag;
+use message::{Field, etag};
 use runtime::descriptors::HeldDescriptors;
 use runtime::file::{self, Errno, FileAttributes};
 use scoreboard::WaitCause;
@@ -17,7 +18,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
 
 /// A file as HTTP sees it (RFC 9110 section 3.2). Everything in it comes from one `fstat` of the
 /// descriptor that is sent, so that length and validators belong to the same bytes.
@@ -212,19 +212,6 @@ fn make_etag(facts: FileEtag, status: &FileAttributes, now_us: i64) -> Option<Ve
     .map(|part| format!("{:x}", part.1))
     .collect();
     (!parts.is_empty()).then(|| format!("\"{}\"", parts.join("-")).into_bytes())
-}
-
-/// IMF-fixdate of `unix_s`.
-pub fn http_date(unix_s: i64) -> String {
-    let since = Duration::from_secs(u64::try_from(unix_s).unwrap_or(0));
-    httpdate::fmt_http_date(UNIX_EPOCH + since)
-}
-
-/// Seconds since 1970 of an HTTP-date in any of its three forms; `None` for anything else.
-pub fn parse_http_date(value: &[u8]) -> Option<i64> {
-    let date = httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok()?;
-    let since = date.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_secs()).ok()
 }
 
 /// sendfile would wait for the disk, and all connections of this thread with it: let a helper

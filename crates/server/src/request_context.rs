@@ -6,6 +6,7 @@
 
 mod client;
 mod lineage;
+mod log;
 mod target;
 
 pub use client::{Because, Client};

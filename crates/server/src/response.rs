@@ -5,15 +5,13 @@ use crate::failure::Failure;
 use crate::representation::Representation;
 use crate::transport::Transport;
 use http1::PageFacts;
-use message::{ResponseHead, Status};
+use message::{Field, ResponseHead, Status};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
-
-pub use message::Field;
 
 /// A response. `Date`, `Server`, `Content-Length` and the fields about the connection are added
 /// when it is written. A field `Content-Length` among `fields` only says where the length stands;

@@ -2,9 +2,8 @@
 //! a rule for access, a hook) says so in its type: the ready way costs no memory and no turn of
 //! the executor, and whoever waits does so with `.await`, in the middle of what it does.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Stop};
 use crate::large_future::{boxed, placed};
-use crate::phase::Stop;
 use message::Status;
 use std::future::{IntoFuture, Ready, ready};
 use std::ops::ControlFlow;

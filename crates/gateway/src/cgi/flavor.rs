@@ -1,7 +1,7 @@
 //! The two modules of httpd that run programs, and the handler that both choose.
 
+use server::failure::Stop;
 use server::handler::{self, Handler};
-use server::phase::Stop;
 use server::request_context::RequestContext;
 use server::response::Response;
 use server::waiting::{NowOrLater, Waiting};

@@ -16,7 +16,7 @@ mod settings;
 pub(crate) use settings::{HOST_SETTINGS, SETTINGS};
 
 use server::accounting::AnswerWaits;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::handler;
 
 use crate::suexec;
@@ -33,14 +33,14 @@ use runtime::programs::{LaunchStep, Program, ProgramCommand, ProgramReport};
 use scoreboard::WaitCause;
 use script_log::ScriptLogEntry;
 use server::module::{Hooks, Module};
-use server::phase::{self, Hook, Stop};
+use server::phase::{self, Hook};
 use server::representation;
 use server::request_context::RequestContext;
 use server::response::{Body, Response};
 use server::script::body::ScriptBody as RequestBody;
 use server::script::environment::{environment, tell_body_length};
 use server::script::{self, answer};
-use server::site::core::PathInfo;
+use server::site::settings::core::PathInfo;
 use server::table::Table;
 use std::ffi::CString;
 use std::io;

@@ -4,8 +4,8 @@ use config::args::{self, TimeUnit};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::site::builder::Builder;
-use server::site::settings::{DirectoryKey, HostKey, either};
-use server::site::store::Merge;
+use server::site::settings::{DirectoryKey, HostKey};
+use server::site::store::{Merge, either};
 use std::path::PathBuf;
 
 const TIMEOUT: &str =

@@ -8,13 +8,12 @@ mod rule;
 
 use message::Status;
 use rule::{AliasRule, LocationAlias, LocationRedirect, RedirectRule};
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::mapping::{ContextInfo, Place};
-use server::phase::Stop;
 use server::request_context::RequestContext;
-use server::site::core::is_absolute_url;
-use server::site::settings::{DirectoryKey, HostKey, either};
-use server::site::store::Merge;
+use server::site::settings::core::is_absolute_url;
+use server::site::settings::{DirectoryKey, HostKey};
+use server::site::store::{Merge, either};
 use std::sync::Arc;
 
 pub(crate) use directives::MODULE;

@@ -3,11 +3,10 @@
 
 use super::Insert;
 use logging::level::Level;
-use message::Status;
-use server::failure::Failure;
-use server::phase::{self, Stop};
+use message::{Field, Status};
+use server::failure::{Failure, Stop};
+use server::phase;
 use server::request_context::{Query, RequestContext};
-use server::response::Field;
 use server::{fields, representation};
 use std::fs::File;
 use std::io::Read;

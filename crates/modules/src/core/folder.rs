@@ -7,12 +7,13 @@ use gateway::forward;
 use logging::level::Levels;
 use message::limits::{MAX_RANGE_OVERLAPS, MAX_RANGE_REVERSALS, MAX_RANGES};
 use server::expression::ExpressionText;
-use server::site::builder::{Builder, Overrides};
-use server::site::core::{
+use server::site::builder::Builder;
+use server::site::names::UseCanonicalName;
+use server::site::overrides::Overrides;
+use server::site::settings::core::{
     ErrorDocument, FileEtagChange, HandlerSetting, OPTION_WORDS, Options, OptionsChange, PathInfo,
     Signature, is_absolute_url, lower, options_over,
 };
-use server::site::host::UseCanonicalName;
 use std::sync::Arc;
 
 pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {

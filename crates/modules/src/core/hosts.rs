@@ -5,11 +5,9 @@ use config::{Call, Error};
 use logging::error_format::ErrorFormat;
 use logging::target;
 use message::path::EncodedSlashes;
-use server::site::builder::{Builder, ConfigPlace};
-use server::site::host::{HostAddress, HostDraft, ServerName, Trace};
-use server::site::lexical;
-use server::site::resolver;
-use server::site::wildcard;
+use server::site::builder::Builder;
+use server::site::host::{ConfigPlace, HostAddress, HostDraft, ServerName, Trace};
+use server::site::{lexical, resolver, wildcard};
 use std::net::IpAddr;
 
 /// `<VirtualHost address[:port] ...>` (core.c, virtualhost_section)

@@ -14,10 +14,10 @@ use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope, SectionArgs};
 use server::failure::Failure;
 use server::module::{Hooks, Module};
-use server::names::HostnameLookups;
 use server::request_context::RequestContext;
 use server::response::Response;
 use server::site::builder::Builder;
+use server::site::names::HostnameLookups;
 use std::path::PathBuf;
 
 /// The module and its table, in the order of the manual's subjects.

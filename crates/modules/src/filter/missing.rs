@@ -6,9 +6,9 @@ use crate::would_send::would_send;
 use config::Call;
 use message::{Method, Status};
 use runtime::file::Errno;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};
-use server::phase::{self, Stop};
+use server::phase;
 use server::request_context::RequestContext;
 use std::rc::Rc;
 

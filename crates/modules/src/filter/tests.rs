@@ -88,8 +88,7 @@ fn page(length: usize) -> Response {
 }
 
 fn fields(response: &Response) -> String {
-    let line =
-        |f: &server::response::Field| format!("{}: {}\n", f.0, String::from_utf8_lossy(&f.1));
+    let line = |f: &message::Field| format!("{}: {}\n", f.0, String::from_utf8_lossy(&f.1));
     response.fields.iter().map(line).collect()
 }
 

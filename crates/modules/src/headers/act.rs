@@ -3,13 +3,12 @@
 
 use super::{Edit, HeaderAction, HeaderCondition, HeaderRule, HeaderValue, SETTINGS};
 use logging::level::Level;
-use message::{Method, Status, scan};
+use message::{Field, Method, Status, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Replacement};
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::fields;
-use server::phase::Stop;
 use server::request_context::{Because, RequestContext};
-use server::response::{Field, Response};
+use server::response::Response;
 use server::sharing;
 use server::waiting::{self, Waiting};
 use std::sync::Arc;

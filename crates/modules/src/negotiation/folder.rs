@@ -3,9 +3,8 @@
 use super::variant;
 use message::Status;
 use runtime::file::{self, Errno, FileType};
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::mapping::PlaceEntry;
-use server::phase::Stop;
 use server::question;
 use server::request_context::RequestContext;
 use server::walk;

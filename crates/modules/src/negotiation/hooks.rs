@@ -13,10 +13,11 @@ use logging::level::Level;
 use message::condition::{ConditionOutcome as Condition, Validators, evaluate};
 use message::{Method, Status, Version};
 use runtime::file::Errno;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::file_response;
 use server::handler::{self, Handler, Made};
-use server::phase::{self, Stop};
+use server::http_date::http_date;
+use server::phase;
 use server::representation::{self, Origin, Representation};
 use server::request_context::{Query, RequestContext};
 use server::response::{Body, BodyPiece, Response};
@@ -264,7 +265,7 @@ impl PendingChoice<'_> {
             let failure = Failure::new(Status::VARIANT_ALSO_NEGOTIATES, "negotiation", text);
             return Err(failure.into());
         }
-        let is_vary = |field: &server::response::Field| field.0.eq_ignore_ascii_case("Vary");
+        let is_vary = |field: &message::Field| field.0.eq_ignore_ascii_case("Vary");
         if let Some(at) = sub.output.always.iter().position(is_vary) {
             let (_, vary) = sub.output.always.remove(at);
             request.output.always.push(("Variant-Vary".into(), vary.clone()));
@@ -488,7 +489,7 @@ pub(crate) fn expires(
 ) -> Result<(), Failure> {
     if request.negotiated.no_cache && response.get("Expires").is_none() {
         let now_s = request.received().start_us.div_euclid(1_000_000);
-        response.set("Expires", representation::http_date(now_s));
+        response.set("Expires", http_date(now_s));
     }
     Ok(())
 }

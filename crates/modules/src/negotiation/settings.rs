@@ -1,7 +1,7 @@
 //! The settings of negotiation: which language is preferred, and when that decides.
 
-use server::site::settings::{DirectoryKey, either};
-use server::site::store::Merge;
+use server::site::settings::DirectoryKey;
+use server::site::store::{Merge, either};
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();

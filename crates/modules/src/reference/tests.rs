@@ -6,7 +6,8 @@ use super::*;
 use crate::MODULES;
 use config::index::FoundRow;
 use config::{Diagnostic, Severity, StartFacts, World};
-use server::site::builder::{Builder, Overrides};
+use server::site::builder::Builder;
+use server::site::overrides::Overrides;
 
 #[test]
 fn docs_are_fresh() {

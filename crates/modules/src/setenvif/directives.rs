@@ -8,9 +8,9 @@ use config::{Args, Call, Directive, Error, Scope};
 use pattern::{PatternFlags, Regex};
 use server::expression::Expression;
 use server::module::{Hooks, Module};
-use server::names;
 use server::phase::Hook;
 use server::site::builder::Builder;
+use server::site::names;
 use std::sync::Arc;
 
 /// The module and its table.

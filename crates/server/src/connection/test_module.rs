@@ -2,10 +2,10 @@
 //! it is sent: the body of the request, or with `?upgrade` what comes after it. The responses for
 //! some names tell what the client has sent.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Stop};
 use crate::handler::Handler;
 use crate::module::{Hooks, Module};
-use crate::phase::{self, Decision, Hook, Stop};
+use crate::phase::{self, Decision, Hook};
 use crate::representation::{Origin, Representation};
 use crate::request_body::RequestBody;
 use crate::request_context::RequestContext;

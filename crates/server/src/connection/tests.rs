@@ -6,7 +6,7 @@ use crate::module_list::Modules;
 use crate::prepared;
 use crate::server::Server;
 use crate::site::builder::Builder;
-use crate::site::logs::LogDraft;
+use crate::site::custom_log::LogDraft;
 use crate::transport::memory::{MemoryStream, pair};
 use config::{DirectiveIndex, Guards};
 use runtime::Thread;

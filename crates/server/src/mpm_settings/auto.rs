@@ -2,7 +2,7 @@
 //! memory. Pure: numbers in, numbers out. How many of the workers may run is revised while they do,
 //! by what they are seen to take, and not here.
 
-use super::check::bounds;
+use super::bounds::bounds;
 use super::{Count, MpmKind, MpmSettings};
 use runtime::memory::Gauge;
 use runtime::process;

@@ -5,8 +5,7 @@ use super::RequestContext;
 use crate::accounting::TimeSpent;
 use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
-use crate::response::Field;
-use message::{BodyLength, Target};
+use message::{BodyLength, Field, Target};
 use std::net::IpAddr;
 use std::rc::Rc;
 

@@ -1,14 +1,13 @@
 //! From the head that a program has written to a response without its body.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Stop};
 use crate::file_response;
-use crate::phase::Stop;
-use crate::representation::{http_date, parse_http_date};
+use crate::http_date::{http_date, parse_http_date};
 use crate::request_context::RequestContext;
-use crate::response::{Field, Response};
+use crate::response::Response;
 use fastcgi::ScriptHead;
 use message::condition::{ConditionOutcome, Validators, evaluate};
-use message::{Method, Status};
+use message::{Field, Method, Status};
 use std::borrow::Cow;
 
 /// The response that a program has begun. If it says no status of its own, the conditions of the

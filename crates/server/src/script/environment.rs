@@ -8,8 +8,8 @@ use crate::identity;
 use crate::names::NamedEnd;
 use crate::phase;
 use crate::request_context::RequestContext;
+use crate::site::settings::core::EnvironmentRules;
 use crate::table::Table;
-use fastcgi::environment::PassAuth;
 use message::escape::html_escape;
 use std::fmt::Display;
 use std::io::Write;
@@ -27,15 +27,6 @@ const VARIABLES: usize = 48;
 
 /// What httpd says where there is no ServerAdmin (DEFAULT_ADMIN of core.c).
 const NO_ADMIN: &str = "[no address given]";
-
-/// How a place wants some variables (`CGIPassAuth`, `CGIVar`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EnvironmentRules {
-    /// Whether scripts see what a client has authenticated itself with.
-    pub(crate) passes: PassAuth,
-    /// Whether `REQUEST_URI` is the path after internal redirects.
-    pub(crate) has_current_uri: bool,
-}
 
 /// All variables for the script that answers `request`.
 pub fn environment(request: &RequestContext<'_>, rules: EnvironmentRules) -> Table {

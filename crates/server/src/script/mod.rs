@@ -11,9 +11,9 @@ pub(crate) mod room;
 pub(crate) mod spool;
 pub mod template;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Stop};
 use crate::handler;
-use crate::phase::{self, Stop};
+use crate::phase;
 use crate::request_context::{Query, RequestContext};
 use message::Status;
 

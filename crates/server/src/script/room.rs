@@ -4,6 +4,7 @@
 use crate::Machine;
 use crate::context::Context;
 use crate::server::Server;
+use crate::site::room::RoomLimits;
 use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, file};
 use scoreboard::Scoreboard;
@@ -29,15 +30,6 @@ const BODY_SHARE: u64 = 8;
 /// Where files go if nobody says so; the first of them that is there. Unlike /tmp, the first is
 /// hardly ever memory.
 const FOLDERS: [&str; 2] = ["/var/tmp", "/tmp"];
-
-/// What the configuration says.
-#[derive(Clone, Debug, Default)]
-pub struct RoomLimits {
-    /// `RequestSpoolDir`
-    pub folder: Option<PathBuf>,
-    /// `RequestSpoolMaxSize`; `None` is `auto`.
-    pub files_bytes: Option<u64>,
-}
 
 /// What the bodies of one process take up.
 #[derive(Default)]

@@ -4,8 +4,9 @@
 //!
 //! [`environment`]: super::environment
 
-use super::environment::{self, EnvironmentRules, Told};
+use super::environment::{self, Told};
 use crate::request_context::RequestContext;
+use crate::site::settings::core::EnvironmentRules;
 use crate::table::Table;
 use fastcgi::{Params, RequestOpening};
 use std::cell::RefCell;

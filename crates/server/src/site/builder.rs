@@ -5,10 +5,11 @@ use crate::expression::Mode;
 use crate::mpm_settings::help;
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
-use crate::site::section::{IfCondition, Matcher, Section, SectionKind};
-use crate::site::settings::{ServerSettings, Settings};
+use crate::site::overrides::Overrides;
+use crate::site::section::{IfCondition, Matcher, SectionKind};
+use crate::site::settings::{Section, ServerSettings, Settings};
 use crate::site::{startup, wildcard};
-use config::{Build, Call, Diagnostic, Directive, Error, Node, Position, Scope};
+use config::{Build, Call, Diagnostic, Directive, Error, Node, Scope};
 use message::Method;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -36,33 +37,6 @@ pub struct Builder {
     limits: Vec<Limited>,
     /// What a `.htaccess` file may say; `None` in a configuration file.
     overrides: Option<Overrides>,
-}
-
-/// What `AllowOverride` and `AllowOverrideList` permit in a folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Overrides {
-    /// The places of `AllowOverride`.
-    pub classes: Scope,
-    /// Bits of `Options` that may be changed (`AllowOverride Options=...`); all by default.
-    pub options: u8,
-    /// Directives that are permitted one by one.
-    pub list: Vec<String>,
-    /// `Nonfatal=`: what is not permitted is passed over.
-    pub passes_over: Scope,
-    /// The same for what nobody knows.
-    pub passes_unknown: bool,
-}
-
-impl Overrides {
-    /// Whether a directive is permitted by its name.
-    pub(crate) fn lists(&self, name: &str) -> bool {
-        self.list.iter().any(|listed| listed.eq_ignore_ascii_case(name))
-    }
-
-    /// Whether a `.htaccess` file is read at all.
-    pub(crate) fn is_none(&self) -> bool {
-        !self.classes.meets(Scope::HTACCESS) && self.list.is_empty()
-    }
 }
 
 /// The methods that a `<Limit>` or `<LimitExcept>` is about.
@@ -145,13 +119,13 @@ pub struct ServerDraft {
     /// `RegexDefaultOptions`, as of the line that is read.
     pub regex: pattern::PatternFlags,
     /// `RemoteIPProxyProtocol`
-    pub proxy_protocol: crate::proxy_protocol::ProxyProtocol,
+    pub proxy_protocol: crate::site::proxy_protocol::ProxyProtocol,
     /// `SeeRequestTail`
     pub sees_request_tail: bool,
     /// `ResponseSharing`
     pub shares_responses: Option<bool>,
     /// Request bodies that are kept.
-    pub spool: crate::script::room::RoomLimits,
+    pub spool: crate::site::room::RoomLimits,
 }
 
 impl Default for Builder {
@@ -481,20 +455,5 @@ impl Builder {
     /// The methods that a line is about; `None` is all.
     pub fn limited(&self) -> Option<&Limited> {
         self.limits.last()
-    }
-}
-
-/// Where something was configured, for messages and dumps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConfigPlace {
-    /// The file.
-    pub(crate) file: Arc<str>,
-    /// Its line.
-    pub(crate) line: u32,
-}
-
-impl From<&Position> for ConfigPlace {
-    fn from(position: &Position) -> Self {
-        Self { file: position.file.clone(), line: position.line }
     }
 }

@@ -1,10 +1,10 @@
 //! `<If>`, `<ElseIf>` and `<Else>`: the if walk of httpd (server/request.c, ap_if_walk).
 
-use crate::failure::Failure;
-use crate::phase::Stop;
+use crate::failure::{Failure, Stop};
 use crate::request_context::RequestContext;
 use crate::site::locate::Layers;
-use crate::site::section::{Branch, Section, SectionKind};
+use crate::site::section::{Branch, SectionKind};
+use crate::site::settings::Section;
 use message::Status;
 use std::sync::Arc;
 

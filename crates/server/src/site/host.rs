@@ -2,12 +2,11 @@
 
 use crate::content_coding::Coding;
 use crate::resolve::Root;
-use crate::site::builder::ConfigPlace;
+use crate::site::custom_log::{AccessLog, LogDraft};
 use crate::site::locate::Sections;
-use crate::site::logs::{AccessLog, LogDraft};
-use crate::site::section::Section;
-use crate::site::settings::{HostSettings, Settings};
+use crate::site::settings::{HostSettings, Section, Settings};
 use crate::site::timing::{Timing, TimingDraft};
+use config::Position;
 use logging::error_format::ErrorFormats;
 use logging::errors::ErrorLog;
 use logging::level::Levels;
@@ -90,6 +89,21 @@ impl HostDraft {
     }
 }
 
+/// Where something was configured, for messages and dumps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfigPlace {
+    /// The file.
+    pub(crate) file: Arc<str>,
+    /// Its line.
+    pub(crate) line: u32,
+}
+
+impl From<&Position> for ConfigPlace {
+    fn from(position: &Position) -> Self {
+        Self { file: position.file.clone(), line: position.line }
+    }
+}
+
 /// `ServerName [scheme://]name[:port]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerName {
@@ -118,18 +132,6 @@ pub enum Trace {
     On,
     /// Request bodies are allowed.
     Extended,
-}
-
-/// `UseCanonicalName`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UseCanonicalName {
-    /// As the client calls the server.
-    #[default]
-    Off,
-    /// As `ServerName` calls it.
-    On,
-    /// As DNS calls the address that the client asked.
-    Dns,
 }
 
 /// An argument of `<VirtualHost>`.

@@ -1,15 +1,15 @@
 //! `.htaccess` files: read when they are there, parsed when they have changed, and kept per
 //! thread. A change takes effect with the next request.
 
-use crate::failure::Failure;
-use crate::phase::Stop;
+use crate::failure::{Failure, Stop};
 use crate::question;
 use crate::request_context::RequestContext;
 use crate::site::access_file::AccessFile;
-use crate::site::builder::{Builder, Overrides};
+use crate::site::builder::Builder;
 use crate::site::language::Language;
 use crate::site::locate::TEXT_BYTES_MAX;
-use crate::site::section::Section;
+use crate::site::overrides::Overrides;
+use crate::site::settings::Section;
 use crate::site::startup;
 use config::{ConfigTree, Diagnostic, Node, Severity};
 use logging::level::Level;

@@ -3,7 +3,8 @@
 
 use crate::identity;
 use crate::module_list::Modules;
-use crate::site::builder::{Builder, Overrides, ServerDraft};
+use crate::site::builder::{Builder, ServerDraft};
+use crate::site::overrides::Overrides;
 use crate::site::settings::ServerSettings;
 use crate::site::world::System;
 use config::index::FoundRow;

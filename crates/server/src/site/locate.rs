@@ -3,8 +3,8 @@
 //! combination.
 
 use crate::resolve::LinkPolicy;
-use crate::site::section::{Matcher, Section, SectionMatch};
-use crate::site::settings::Settings;
+use crate::site::section::{Matcher, SectionMatch};
+use crate::site::settings::{Section, Settings};
 use pattern::LimitExceeded;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //! write to it.
 
 use super::host::HostDraft;
-use crate::expression::Expression;
+use crate::site::custom_log::{AccessLog, LogDraft};
 use logging::access::{self, Format};
 use logging::error_format::ErrorFormats;
 use logging::errors::ErrorLog;
@@ -12,42 +12,6 @@ use logging::target::LogTarget;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A log as it is configured.
-#[derive(Clone, Debug)]
-pub struct LogDraft {
-    /// A file, `-`, or `|program`.
-    pub path: PathBuf,
-    /// A format, or the nickname of one; `None` is the `LogFormat` without a nickname that the
-    /// host has in the end.
-    pub format: Option<String>,
-    /// Which requests it is for; `None` is all.
-    pub condition: Option<LogCondition>,
-    /// `GlobalLog`: hosts with logs of their own write it as well.
-    pub is_global: bool,
-}
-
-/// Which requests a log is for.
-#[derive(Clone, Debug)]
-pub enum LogCondition {
-    /// Those that have this variable, or with `negated` those that have not.
-    Env {
-        /// The variable.
-        name: String,
-        /// Whether those are meant that do not have it.
-        negated: bool,
-    },
-    /// `expr=`
-    Expression(Expression),
-}
-
-/// A `CustomLog`, open.
-pub(crate) struct AccessLog {
-    pub(crate) sink: Arc<Sink>,
-    pub(crate) format: Arc<Format>,
-    /// `None` is all requests.
-    pub condition: Option<LogCondition>,
-}
 
 /// Files that are open before the limit of descriptors is raised; httpd's parent never raises it,
 /// and then refuses to start.

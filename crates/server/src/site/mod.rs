@@ -4,15 +4,19 @@
 pub(crate) mod access_file;
 pub mod builder;
 pub(crate) mod condition;
-pub mod core;
+pub mod custom_log;
 pub mod dump;
 pub mod host;
 pub(crate) mod htaccess;
 pub(crate) mod language;
 pub mod lexical;
 pub(crate) mod locate;
-pub mod logs;
+pub(crate) mod logs;
+pub mod names;
+pub mod overrides;
+pub mod proxy_protocol;
 pub mod resolver;
+pub mod room;
 pub mod section;
 pub mod settings;
 pub mod startup;
@@ -24,16 +28,17 @@ pub mod world;
 use crate::identity::Tokens;
 use crate::module_list::Modules;
 use crate::phase::Phases;
-use crate::proxy_protocol::ProxyProtocol;
 use crate::resolve::{Root, Roots};
+use crate::site::proxy_protocol::ProxyProtocol;
 use builder::{Builder, ServerDraft};
 use config::{DirectiveIndex, Node};
+use custom_log::AccessLog;
 use host::{Host, HostChain, HostChoice, HostDraft, Trace};
 use language::Language;
 use locate::Sections;
 use logging::errors::ErrorLog;
 use logging::sink::Sink;
-use logs::{AccessLog, Logs};
+use logs::Logs;
 use message::Framing;
 use runtime::process::{self, User};
 use settings::{HostSettings, ServerSettings, Settings};
@@ -87,7 +92,7 @@ pub struct Site {
     pub modules: ServerSettings,
     /// `ResponseSharing`: whether what was found out for one request may be kept for others.
     pub(crate) shares_responses: bool,
-    pub(crate) spool: crate::script::room::RoomLimits,
+    pub(crate) spool: crate::site::room::RoomLimits,
 }
 
 impl Site {
@@ -281,7 +286,7 @@ impl Host {
     ) -> Result<Self, String> {
         let is_main = index == 0;
         let log_name = log_name(draft, &opened.main_name);
-        let own = |all: fn(&HostDraft) -> &Vec<Arc<section::Section>>| {
+        let own = |all: fn(&HostDraft) -> &Vec<Arc<settings::Section>>| {
             let of_host = if is_main { [].iter() } else { all(draft).iter() };
             all(main).iter().chain(of_host).cloned()
         };

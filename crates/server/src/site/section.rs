@@ -1,12 +1,10 @@
 //! Sections: settings that hold for some paths only, and how a path is compared with them.
 
 use crate::expression::Expression;
-use crate::site::settings::Settings;
 use crate::site::wildcard;
 use config::{Call, Error};
 use pattern::{Captures, LimitExceeded, PatternFlags, Regex};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// Which kind of section, with its argument.
@@ -58,40 +56,6 @@ pub enum Branch {
     ElseIf,
     /// `<Else>`
     Else,
-}
-
-/// A section with its own settings.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// Tells sections apart, for caches of merged settings; never used twice in a process.
-    pub(crate) id: u32,
-    pub(crate) kind: SectionKind,
-    /// What it says itself.
-    pub settings: Settings,
-    /// Length of the `.htaccess` file that it is, about as large as what it holds; 0 for the rest,
-    /// of which there are only so many.
-    pub(crate) text_bytes: usize,
-}
-
-static NEXT_ID: AtomicU32 = AtomicU32::new(1);
-
-impl Section {
-    /// A section without settings.
-    pub(crate) fn new(kind: SectionKind) -> Self {
-        let id = NEXT_ID.fetch_add(1, Relaxed);
-        Self { id, kind, settings: Settings::default(), text_bytes: 0 }
-    }
-
-    /// What its path or name is compared with; `None` for an `<If>`.
-    pub(crate) fn matcher(&self) -> Option<&Matcher> {
-        match &self.kind {
-            SectionKind::Directory(matcher)
-            | SectionKind::Files(matcher)
-            | SectionKind::Location(matcher)
-            | SectionKind::Proxy { matcher, .. } => Some(matcher),
-            SectionKind::If(_) => None,
-        }
-    }
 }
 
 impl Matcher {

@@ -4,10 +4,13 @@
 //! A section holds a [`Settings`] with only its own values set; [`Settings::merge`] lays an inner
 //! one over an outer one in httpd's order. What is read per request is the merged form.
 
-use super::core;
+use super::section::{Matcher, SectionKind};
 use super::store::{Key, Store, StoreOwner};
+pub mod core;
+
 use crate::key_number::KeyNumbers;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 
 /// Finds the per-directory settings of a module.
@@ -49,6 +52,40 @@ impl StoreOwner for Settings {
 
     fn store_mut(&mut self) -> &mut Store {
         &mut self.modules
+    }
+}
+
+/// A section with its own settings.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Tells sections apart, for caches of merged settings; never used twice in a process.
+    pub(crate) id: u32,
+    pub(crate) kind: SectionKind,
+    /// What it says itself.
+    pub settings: Settings,
+    /// Length of the `.htaccess` file that it is, about as large as what it holds; 0 for the rest,
+    /// of which there are only so many.
+    pub(crate) text_bytes: usize,
+}
+
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
+impl Section {
+    /// A section without settings.
+    pub(crate) fn new(kind: SectionKind) -> Self {
+        let id = NEXT_ID.fetch_add(1, Relaxed);
+        Self { id, kind, settings: Settings::default(), text_bytes: 0 }
+    }
+
+    /// What its path or name is compared with; `None` for an `<If>`.
+    pub(crate) fn matcher(&self) -> Option<&Matcher> {
+        match &self.kind {
+            SectionKind::Directory(matcher)
+            | SectionKind::Files(matcher)
+            | SectionKind::Location(matcher)
+            | SectionKind::Proxy { matcher, .. } => Some(matcher),
+            SectionKind::If(_) => None,
+        }
     }
 }
 
@@ -123,11 +160,6 @@ impl DerefMut for Core {
     fn deref_mut(&mut self) -> &mut core::Settings {
         Arc::make_mut(self.0.get_or_insert_default())
     }
-}
-
-/// `inner` if it is set, else `outer`.
-pub fn either<T: Clone>(inner: Option<&T>, outer: Option<&T>) -> Option<T> {
-    inner.or(outer).cloned()
 }
 
 #[cfg(test)]

@@ -149,6 +149,11 @@ impl<T: Merge> StoredSettings for T {
     }
 }
 
+/// `inner` if it is set, else `outer`.
+pub fn either<T: Clone>(inner: Option<&T>, outer: Option<&T>) -> Option<T> {
+    inner.or(outer).cloned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

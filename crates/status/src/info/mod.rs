@@ -6,9 +6,10 @@ mod tree;
 
 use config::{Args, Call, Directive, Error, Scope};
 use message::Method;
+use server::failure::Stop;
 use server::handler::{self, Handler};
 use server::module::{Hooks, Module};
-use server::phase::{Hook, Stop};
+use server::phase::Hook;
 use server::request_context::RequestContext;
 use server::response::Response;
 use server::site::builder::Builder;

@@ -2,12 +2,12 @@
 
 use super::answer::WrittenResponse;
 use super::state::Connection;
-use crate::access_log::{self, ConnectionEnd, NamedValues, SentFields, Transaction};
+use crate::access_log::{self, ConnectionEnd, LogDetails, NamedValues, SentFields, Transaction};
 use crate::accounting;
-use crate::exchange::LogDetails;
-use crate::names::{HostnameLookups, NamedEnd};
+use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
-use crate::site::logs::AccessLog;
+use crate::site::custom_log::AccessLog;
+use crate::site::names::HostnameLookups;
 use http1::Persist;
 use logging::id::{LogId, RequestLogId};
 use message::{Field, RequestHead};

@@ -3,8 +3,8 @@
 
 use super::pending::PendingOutput;
 use super::receiver::BodyReceiver;
+use crate::access_log::LogDetails;
 use crate::context::Context;
-use crate::exchange::LogDetails;
 use crate::names::ConnectionNames;
 use crate::site::host::Host;
 use crate::transport::Transport;

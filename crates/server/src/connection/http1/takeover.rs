@@ -2,7 +2,7 @@
 
 use super::answer::{WrittenResponse, write_head};
 use super::state::Connection;
-use crate::exchange::LogDetails;
+use crate::access_log::LogDetails;
 use crate::held::HeldSlot;
 use crate::received_request::ReceivedRequest;
 use crate::response::{Response, TakesOver, Upgraded};

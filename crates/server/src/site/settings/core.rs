@@ -1,22 +1,16 @@
 //! The per-directory settings of core, and how inner ones lie over outer ones.
 
+use super::Section;
 use crate::expression::ExpressionText;
-use crate::failure::Failure;
-use crate::names::HostnameLookups;
-use crate::request_context::RequestContext;
 use crate::resolve::LinkPolicy;
-use crate::script::environment::EnvironmentRules;
-use crate::site::builder::Overrides;
-use crate::site::host::UseCanonicalName;
-use crate::site::section::Section;
-use crate::site::settings::either;
+use crate::site::names::{HostnameLookups, UseCanonicalName};
+use crate::site::overrides::Overrides;
+use crate::site::store::either;
 use config::Scope;
 use fastcgi::environment::PassAuth;
 use logging::level::Levels;
-use message::Status;
 use message::range::RangeLimits;
 use runtime::programs::ResourceLimits;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Bits of `Options`.
@@ -60,6 +54,15 @@ pub struct OptionsChange {
     pub keep: u8,
     /// Bits that are set.
     pub add: u8,
+}
+
+/// How a place wants some variables (`CGIPassAuth`, `CGIVar`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnvironmentRules {
+    /// Whether scripts see what a client has authenticated itself with.
+    pub(crate) passes: PassAuth,
+    /// Whether `REQUEST_URI` is the path after internal redirects.
+    pub(crate) has_current_uri: bool,
 }
 
 /// Which facts of a file make its entity tag.
@@ -306,25 +309,6 @@ impl Settings {
 
     fn options(&self) -> Options {
         options_of(self.options)
-    }
-
-    /// The outer `None` says that there is no `SetHandler`, the inner one that it says `none`.
-    pub(crate) fn handler_name<'s>(
-        &'s self,
-        request: &RequestContext<'_>,
-    ) -> Result<Option<Option<Cow<'s, str>>>, Failure> {
-        let name = match &self.handler {
-            None => return Ok(None),
-            Some(HandlerSetting::Name(name)) => Cow::Borrowed(name.as_str()),
-            Some(HandlerSetting::Computed(text)) => {
-                let value = text.value(request, None).map_err(|text| {
-                    let text = format!("Can't evaluate handler expression: {text}");
-                    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(3154).at_error()
-                })?;
-                Cow::Owned(lower(&String::from_utf8_lossy(&value)))
-            }
-        };
-        Ok(Some(Some(name).filter(|name| !name.eq_ignore_ascii_case("none"))))
     }
 
     /// What `SetHandler` says, if that is a name, and not that of a backend.

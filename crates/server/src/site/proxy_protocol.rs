@@ -1,7 +1,6 @@
 //! Connections that begin with a header of the PROXY protocol (RemoteIPProxyProtocol): where that
 //! is so. The directives are those of the module remoteip.
 
-use crate::site::builder::Builder;
 use crate::site::host::{HostAddress, HostDraft};
 use expr::Subnet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -27,15 +26,14 @@ struct Setting {
 const ANY: HostAddress = HostAddress { ip: None, port: None };
 
 impl ProxyProtocol {
-    /// RemoteIPProxyProtocol in the host at hand. The last word about an address holds; gives a
+    /// RemoteIPProxyProtocol in one of the hosts. The last word about an address holds; gives a
     /// text for each earlier one that is overridden (remoteip_enable_proxy_protocol).
-    pub fn set(builder: &mut Builder, is_on: bool) -> Vec<String> {
-        let host = if builder.is_in_virtual_host() { builder.hosts.len() - 1 } else { 0 };
-        let addresses = match builder.hosts[host].addresses.as_slice() {
+    pub fn set(&mut self, hosts: &[Box<HostDraft>], host: usize, is_on: bool) -> Vec<String> {
+        let addresses = match hosts[host].addresses.as_slice() {
             [] => vec![ANY],
             addresses => addresses.to_vec(),
         };
-        let Self { on, off, .. } = &mut builder.server.proxy_protocol;
+        let Self { on, off, .. } = self;
         let (add, remove) = if is_on { (on, off) } else { (off, on) };
         let mut overridden = Vec::new();
         for address in addresses {
@@ -46,7 +44,6 @@ impl ProxyProtocol {
                 add.insert(0, Setting { address, host });
             }
         }
-        let hosts = &builder.hosts;
         overridden.iter().map(|(old, new)| overriding(hosts, *old, *new, is_on)).collect()
     }
 
@@ -124,17 +121,17 @@ mod tests {
 
     /// Hosts with one address each; `*` is every one.
     fn settings(rows: &[(&str, u16, bool)]) -> (ProxyProtocol, Vec<String>) {
-        let mut builder = Builder::default();
-        let mut said = Vec::new();
+        let mut hosts = vec![Box::<HostDraft>::default()];
+        let (mut settings, mut said) = (ProxyProtocol::default(), Vec::new());
         for (ip, port, is_on) in rows {
             if !ip.is_empty() {
                 let addresses = vec![address(ip, *port)];
                 let host = HostDraft { addresses, ..HostDraft::default() };
-                builder.enter_virtual_host(Box::new(host));
+                hosts.push(Box::new(host));
             }
-            said.extend(ProxyProtocol::set(&mut builder, *is_on));
+            said.extend(settings.set(&hosts, hosts.len() - 1, *is_on));
         }
-        (builder.server.proxy_protocol, said)
+        (settings, said)
     }
 
     fn covers(settings: &ProxyProtocol, local: &str) -> bool {
