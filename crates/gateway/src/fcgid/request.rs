@@ -92,6 +92,8 @@ pub(super) fn class(request: &RequestContext<'_>, wrapper: Option<&Wrapper>) -> 
             (wrapper.words.iter().map(|word| word.clone().into_bytes()).collect(), (0, 0))
         }
         None => {
+            // As mod_fcgid tells programs apart by inode and device: one that was replaced is
+            // another class, and the processes of the old one get no more requests.
             let identity = request.mapping.status.map_or((0, 0), |status| status.identity);
             (vec![request.mapping.place.path()], identity)
         }

@@ -76,6 +76,8 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
                 request.mapping.backend = Some(url);
                 let forward = Forward { is_raw, pass: pass.clone(), job: None };
                 FORWARD.set(&mut request.state, Some(forward));
+                // A place that nobody opens: with a backend `walk` collects `<Proxy>` sections
+                // instead.
                 return Ok(Some(Place { root: request.host.root.clone(), below: Vec::new() }));
             }
         }

@@ -58,9 +58,9 @@ pub(crate) struct FcgiWork {
 /// A try that came to nothing.
 pub(crate) struct FailedTry {
     pub(crate) failure: Failure,
-    /// Nothing of the request was sent.
+    /// Whether nothing of the request was sent.
     pub(crate) is_unsent: bool,
-    /// It could not even be connected to.
+    /// Whether the application could not even be connected to.
     pub(crate) is_unreachable: bool,
 }
 
@@ -359,6 +359,8 @@ impl FcgiJob {
                 let template = EnvironmentTemplate::of(request, &all);
                 let has_body = work.has_body();
                 let made = template.as_ref().and_then(|it| it.request(request, rules, has_body))?;
+                // Compared with the long way once. Where the two differ none is kept, and none is
+                // tried again.
                 cached.keep_template(template.filter(|_| made.1 == all));
                 Some(made).filter(|made| made.1 == all)
             }
