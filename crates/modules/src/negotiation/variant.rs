@@ -12,7 +12,7 @@ pub(super) const CGI_TYPE: &[u8] = b"application/x-httpd-cgi";
 
 /// The media type of a type map (mod_negotiation.c `MAP_FILE_MAGIC_TYPE`).
 pub(crate) const MAP_TYPE: &str = "application/x-type-map";
-/// Its handler.
+/// The handler of type maps.
 pub(crate) const MAP_HANDLER: &str = "type-map";
 
 /// One of the representations to choose from.
