@@ -64,7 +64,7 @@ pub(crate) struct Prepared {
     /// The only second in which it is right, if there is one: it tells the time in other places
     /// than `Date`.
     pub(crate) only_s: Option<i64>,
-    /// When it was last compared with the file system, in seconds since 1970.
+    /// When the response was last compared with the file system, in seconds since 1970.
     pub(crate) checked_s: Cell<i64>,
     /// Status line, fields, empty line, and the content if it is small. `Date` is written in
     /// place when the second changes.

@@ -28,8 +28,8 @@ pub struct Details {
     pub(crate) os_error: Option<i32>,
     /// What the error log says; empty for nothing.
     pub text: String,
-    /// What it is about, where that is the configuration or the machine and no single request:
-    /// then those like it are counted (`log::recurring`).
+    /// What the failure is about, where that is the configuration or the machine and no single
+    /// request: then those like it are counted (`logging::recurring`).
     pub(crate) recurs: Option<Cow<'static, str>>,
     /// Seconds of `Retry-After`.
     pub(crate) retry_after_s: Option<u32>,

@@ -98,12 +98,13 @@ pub struct Hooks {
     /// Who may see it, by where the request comes from and what it asks for (access_checker): all
     /// must agree.
     pub access: Option<Hook>,
-    /// Whether that is enough, or a user is needed (access_checker_ex): the first that accepts
-    /// decides.
+    /// Whether the request may be answered without a user, or needs one (access_checker_ex): the
+    /// first that accepts decides.
     pub grant: Option<Decide>,
     /// Who the client is (check_user_id): the first that accepts decides.
     pub identify: Option<Decide>,
-    /// Whether that user may see it (auth_checker): the first that accepts decides.
+    /// Whether the user who was identified may see it (auth_checker): the first that accepts
+    /// decides.
     pub authorize: Option<Decide>,
     /// What kind of thing it is (type_checker).
     pub kind: Option<Hook>,

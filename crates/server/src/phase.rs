@@ -87,7 +87,7 @@ pub struct FastRequest<'s> {
     pub context: &'s Context,
     /// The virtual host.
     pub host: &'s Host,
-    /// Those that the prepared response was made with.
+    /// The settings that the prepared response was made with.
     pub settings: &'s Settings,
     /// The head.
     pub head: RequestHead<'s>,

@@ -27,13 +27,13 @@ pub struct ReceivedRequest {
     is_parsed: bool,
     /// The other end of the connection, or whom a proxy there has announced.
     pub client: SocketAddr,
-    /// That proxy, which is the other end then.
+    /// The proxy that has announced the client (PROXY protocol), which is the other end then.
     pub proxy: Option<SocketAddr>,
     /// Our end.
     pub local: SocketAddr,
     /// When the head was complete, microseconds since 1970.
     pub start_us: i64,
-    /// The same on the precise monotonic clock.
+    /// When the head was complete, nanoseconds of the precise monotonic clock: for durations.
     pub(crate) start_ns: u64,
     /// What the error log has said about it.
     pub ids: LogIds,

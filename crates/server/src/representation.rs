@@ -28,7 +28,7 @@ pub struct Representation {
     pub status: FileAttributes,
     pub(crate) etag: Option<Vec<u8>>,
     pub(crate) last_modified: String,
-    /// When it was changed, seconds since 1970.
+    /// When the file was changed, seconds since 1970.
     pub last_modified_s: i64,
     /// The value of `Content-Type`.
     pub content_type: Option<String>,

@@ -81,7 +81,7 @@ pub struct RequestContext<'a> {
     pub(crate) common: Rc<RequestCommon>,
     /// What answers was found out from nothing but host, path and method.
     pub may_be_cached: bool,
-    /// What it was made of, if a request like it was there before.
+    /// What was kept of an earlier request for the same script, if this one was made of it.
     pub cached_script: Option<Rc<CachedScript>>,
 }
 

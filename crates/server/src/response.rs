@@ -30,7 +30,7 @@ pub struct Response {
     pub content_type: Option<String>,
     /// The body.
     pub body: Body,
-    /// Whether it is one of the server's own pages: those pass no filters.
+    /// Whether the response is one of the server's own pages: those pass no filters.
     pub is_canned: bool,
     /// Whether the body is all that is sent: whoever made it writes the head, too.
     pub is_raw: bool,

@@ -18,7 +18,8 @@ pub enum NowOrLater<'l, T> {
     Later(Pin<Box<dyn Future<Output = T> + 'l>>),
 }
 
-/// The same for what may stop a request.
+/// A result that is ready now or has to be waited for, of something that may stop the request
+/// ([`Stop`]).
 pub type Waiting<'l, T> = NowOrLater<'l, Result<T, Stop>>;
 
 impl<'l, T> NowOrLater<'l, T> {

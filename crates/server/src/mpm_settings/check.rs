@@ -57,11 +57,11 @@ impl SizingMode {
 pub struct SizingWarning {
     /// httpd's number for it when the server starts.
     pub id: u32,
-    /// What it writes to standard error then.
+    /// What httpd writes to standard error when the server starts.
     pub text: String,
-    /// Its number when the configuration is read again.
+    /// httpd's number for it when the configuration is read again.
     pub id_again: u32,
-    /// What it writes to the log then.
+    /// What httpd writes to the log when the configuration is read again.
     pub text_again: String,
 }
 

@@ -12,7 +12,7 @@ use std::io;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// Where it comes from.
+/// The body of a request as a program is given it, by where it comes from.
 pub enum ScriptBody {
     /// There is none.
     None,

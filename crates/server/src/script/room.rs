@@ -121,6 +121,8 @@ impl RoomClaim {
     /// # Errors
     /// When there is none.
     pub(crate) fn take_file_bytes(&mut self, bytes: u64) -> Result<(), NoRoom> {
+        // Looked at and taken in two steps: processes that look at the same moment may go over the
+        // bound by a piece each, which is little beside it.
         let (used, bytes_max) = (self.board.spooled(), self.bounds().1);
         let is_full = used.saturating_add(bytes) > bytes_max;
         if is_full || self.file_bytes + bytes > bytes_max / BODY_SHARE {

@@ -78,6 +78,7 @@ impl EnvironmentTemplate {
         let known = self.own_bytes + self.server.len() + self.script.len();
         let room = known + request.received().head_bytes() + ROOM_BYTES;
         let mut params = Params::from_template(&self.own, Vec::with_capacity(room));
+        // Here and below in the order of `environment`, which a program can see.
         fields(request, rules, &mut params)?;
         params.add_pairs(&self.server).ok()?;
         let mut told = Encoder { params, fits: true };

@@ -145,6 +145,7 @@ impl Htaccess {
         }
         let error = |error: String| unreadable(&path, folder, &error);
         let file = open(request, &path).map_err(|errno| error(errno.to_string()))?;
+        // It may be newer than `status`; then the next request sees another one, and reads again.
         let text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
         let overrides = overrides.clone();
         if text.len() > INLINE_BYTES_MAX {

@@ -13,7 +13,7 @@ pub struct Overrides {
     pub list: Vec<String>,
     /// `Nonfatal=`: what is not permitted is passed over.
     pub passes_over: Scope,
-    /// The same for what nobody knows.
+    /// `Nonfatal=`: a directive that nobody knows is passed over.
     pub passes_unknown: bool,
 }
 

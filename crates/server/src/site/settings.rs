@@ -61,7 +61,7 @@ pub struct Section {
     /// Tells sections apart, for caches of merged settings; never used twice in a process.
     pub(crate) id: u32,
     pub(crate) kind: SectionKind,
-    /// What it says itself.
+    /// What the section itself says, without those around it.
     pub settings: Settings,
     /// Length of the `.htaccess` file that it is, about as large as what it holds; 0 for the rest,
     /// of which there are only so many.
