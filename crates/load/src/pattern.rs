@@ -18,7 +18,7 @@ pub enum LoadKind {
 /// A straight piece of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
-    /// When it begins, from the start of the pattern.
+    /// When the piece begins, in nanoseconds from the start of the pattern.
     pub start_ns: u64,
     /// How long it is; `None` for ever, which only the last can be.
     pub len_ns: Option<u64>,

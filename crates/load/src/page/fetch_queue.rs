@@ -22,7 +22,7 @@ const URGENCIES: usize = 4;
 /// One thing to fetch.
 pub(crate) struct QueuedResource {
     pub(crate) resource: Rc<Resource>,
-    /// When it became known.
+    /// When the need for the resource became known, in nanoseconds.
     pub(crate) found_ns: u64,
 }
 

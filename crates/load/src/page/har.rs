@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 pub struct Waterfall {
     /// The page.
     pub url: String,
-    /// When it began, in microseconds since 1970.
+    /// When the load of the page began, in microseconds since 1970.
     pub begun_unix_us: i64,
-    /// The same on the clock of the moments.
+    /// When the load of the page began, on the clock of all the moments here.
     pub begun_ns: u64,
     /// When the page itself had come.
     pub content_ns: u64,
@@ -31,7 +31,7 @@ pub struct HarEntry {
     pub kind: ResourceKind,
     /// When the need for it became known.
     pub found_ns: u64,
-    /// When it had a connection, or began to make one.
+    /// When the request had a connection, or began to make one.
     pub begun_ns: u64,
     /// How long that took, if it made one.
     pub connect_ns: Option<u64>,
@@ -39,7 +39,7 @@ pub struct HarEntry {
     pub sent_ns: u64,
     /// When the answer began.
     pub first_byte_ns: u64,
-    /// When it ended.
+    /// When the answer ended.
     pub end_ns: u64,
     /// A number for the connection.
     pub connection: u64,

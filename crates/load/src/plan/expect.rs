@@ -78,11 +78,11 @@ pub struct Take {
 /// What there is of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerView<'a> {
-    /// Its status.
+    /// The status of the answer.
     pub status: u16,
-    /// Its head.
+    /// The head of the answer.
     pub head: AnswerHead<'a>,
-    /// Its body, or the first [`SEEN_BYTES_MAX`] of it.
+    /// The body of the answer, or the first [`SEEN_BYTES_MAX`] of it.
     pub body: &'a [u8],
     /// How long its body is.
     pub body_bytes: u64,

@@ -78,7 +78,7 @@ pub struct Request {
 pub struct PlanEntry {
     /// Method and URL as they were written, for reports.
     pub name: String,
-    /// Where it goes.
+    /// The URL that the request goes to.
     pub url: Url,
     /// How often it comes, beside the weights of the others.
     pub weight: u32,

@@ -23,9 +23,9 @@ use upstream::AnswerSummary;
 /// What is said of one answered request.
 pub(crate) struct AnswerSample {
     pub(crate) entry: usize,
-    /// When it should have been sent; latency counts from here.
+    /// When the request should have been sent; latency counts from here.
     pub(crate) intended_ns: u64,
-    /// When it was sent.
+    /// When the request was sent.
     pub(crate) sent_ns: u64,
     /// How long its connection took to make, if it has a new one.
     pub(crate) connect_ns: Option<u64>,

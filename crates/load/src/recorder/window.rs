@@ -11,7 +11,7 @@ const KINDS: usize = FailureKind::ALL.len();
 pub struct Window {
     /// Requests that were answered, wrongly or not.
     pub answers: u64,
-    /// Those of them that were counted among the failures as well.
+    /// Requests that were answered and count among the failures as well.
     pub faulty_answers: u64,
     /// Answers that only said where to go on, where that is followed.
     pub redirected: u64,
@@ -39,11 +39,11 @@ pub struct Window {
     pub unserved: u64,
     /// Other requests under way when the run ended.
     pub aborted: u64,
-    /// How long they had been under way: their latencies would have been longer.
+    /// How long the `aborted` requests had been under way: their latencies would have been longer.
     pub waiting: Histogram,
     /// Requests that were sent after they were due, or given up, as no connection was free.
     pub late: u64,
-    /// The same of those that this program had no time for.
+    /// Requests that were sent after they were due as this program had no time for them.
     pub slipped: u64,
     /// Answers whose connection could be used again.
     pub kept: u64,
@@ -105,15 +105,15 @@ impl PerEntry {
 /// Pages that were loaded with all they need.
 #[derive(Clone, Debug, Default)]
 pub struct Pages {
-    /// Those that came.
+    /// Pages that came.
     pub loaded: u64,
-    /// Others for which nothing was asked, as a cache had all of it: they are in no other figure.
+    /// Pages for which nothing was asked, as a cache had all of them: they are in no other figure.
     pub unasked: u64,
-    /// Of those that came, the ones that lack something.
+    /// Pages that came and lack something; `loaded` counts them, too.
     pub incomplete: u64,
-    /// Those that did not come themselves.
+    /// Pages of which not even the page itself came.
     pub failed: u64,
-    /// How long those under way when the run ended had been so.
+    /// How long pages under way when the run ended had been so.
     pub waiting: Histogram,
     /// From when a page should have been asked for to the end of the last thing it needs.
     pub time: Histogram,

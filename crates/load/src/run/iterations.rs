@@ -12,11 +12,11 @@ const LATE_NS: u64 = 1_000_000;
 
 /// A user's next request.
 pub(crate) struct Iteration {
-    /// When it should be sent.
+    /// When the request should be sent, on the precise monotonic clock.
     pub(crate) intended_ns: u64,
-    /// When it is.
+    /// When the request is sent: later than intended where connections are scarce.
     pub(crate) begun_ns: u64,
-    /// Its number in the schedule, if there is one.
+    /// The number of the request in the schedule, if there is one.
     pub(crate) number: Option<u64>,
 }
 

@@ -95,9 +95,9 @@ pub struct RunOutcome {
     pub begun_unix_us: i64,
     /// The precise clock at the beginning.
     pub begun_ns: u64,
-    /// It was ended by a signal.
+    /// Whether a signal ended the run.
     pub was_interrupted: bool,
-    /// It has ended as nobody listened where requests were to be sent.
+    /// Whether the run has ended as nobody listened where requests were to be sent.
     pub was_given_up: bool,
     /// The head of the first answer, where [`RunOptions::hears`] asks for it.
     pub first_head: Option<Vec<u8>>,

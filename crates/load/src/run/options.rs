@@ -36,9 +36,9 @@ pub struct PageOptions {
 /// A proxy that leads on to servers of https.
 #[derive(Clone, Debug)]
 pub struct ConnectProxy {
-    /// Its name or address.
+    /// The proxy's name or address.
     pub host: String,
-    /// Its port.
+    /// The proxy's port.
     pub port: u16,
     /// Fields for it, each ended: credentials.
     pub fields: String,

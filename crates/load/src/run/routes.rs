@@ -13,7 +13,7 @@ use upstream::{Route, Security};
 /// A host that has no address.
 #[derive(Debug)]
 pub struct Unresolved {
-    /// Its name.
+    /// The name that could not be resolved.
     pub host: String,
     /// The words of the resolver.
     pub error: io::Error,

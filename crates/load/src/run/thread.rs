@@ -27,7 +27,7 @@ const STOP_CHECK_NS: u64 = 50_000_000;
 pub(crate) struct ThreadReport {
     /// Which second of the run.
     pub(crate) second: usize,
-    /// When it ended, in nanoseconds since the run began.
+    /// When the second ended, in nanoseconds since the run began.
     pub(crate) until_ns: u64,
     pub(crate) window: Window,
     /// The thread has ended: there will be no more of it.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// One second of a run.
 #[derive(Debug)]
 pub struct RunSecond {
-    /// When it ended, in nanoseconds since counting began; negative within the warm-up.
+    /// When the second ended, in nanoseconds since counting began; negative within the warm-up.
     pub until_ns: i64,
     /// How long it was: the last one is shorter as a rule.
     pub length_ns: u64,

@@ -10,9 +10,9 @@ pub(crate) struct PendingRequest {
     pub(crate) entry: usize,
     /// When the user was to come: before a redirect it is when the request is intended.
     pub(crate) came_ns: u64,
-    /// When it should have been sent.
+    /// When the request should have been sent.
     pub(crate) intended_ns: u64,
-    /// It is for a page itself, and without it there is none.
+    /// Whether the request is for a page itself, without which there is none.
     pub(crate) is_page: bool,
 }
 
