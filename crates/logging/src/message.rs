@@ -43,13 +43,13 @@ pub struct OnConnection<'a> {
 pub struct OnRequest<'a> {
     /// The client as mod_remoteip sees it.
     pub client: SocketAddr,
-    /// When it began, microseconds since 1970.
+    /// When the request began, microseconds since 1970.
     pub start_us: i64,
-    /// Its fields.
+    /// The fields of the request.
     pub fields: &'a dyn NamedValues,
-    /// Its notes (`r->notes`).
+    /// The notes of the request (`r->notes`).
     pub notes: &'a dyn NamedValues,
-    /// Its variables (`r->subprocess_env`).
+    /// The variables of the request (`r->subprocess_env`).
     pub environment: &'a dyn NamedValues,
     /// UseCanonicalName decides.
     pub server_name: &'a dyn Fn() -> String,

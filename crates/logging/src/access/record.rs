@@ -59,7 +59,8 @@ pub struct AccessRecord<'a> {
     pub local: SocketAddr,
     /// `%h` when HostnameLookups found a name; otherwise the address is printed.
     pub host: Option<&'a [u8]>,
-    /// The same of the other end of the connection, `%{c}h`.
+    /// `%{c}h`: the name of the other end of the connection, if HostnameLookups found one;
+    /// otherwise its address is printed.
     pub peer_host: Option<&'a [u8]>,
     /// `%l`: mod_ident's answer.
     pub logname: Option<&'a [u8]>,
