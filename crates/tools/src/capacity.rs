@@ -17,7 +17,7 @@ const CONFIRMATIONS_MAX: u32 = 4;
 pub struct Try {
     /// Users, or requests per second.
     pub level: f64,
-    /// It is the longer one at the result.
+    /// Whether this is the longer run at the result, which confirms it.
     pub confirms: bool,
 }
 

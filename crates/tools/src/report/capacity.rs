@@ -32,7 +32,7 @@ pub struct CapacityRun {
     /// The load and what came of it; times as conditions have them, with those waiting.
     #[serde(flatten)]
     pub figures: LoadLevel,
-    /// It was the longer run at the result.
+    /// Whether this was the longer run at the result.
     pub confirms: bool,
     /// Answers, with fault or without, or pages, per second.
     pub answered: f64,

@@ -31,7 +31,7 @@ pub struct RunComparison<'a> {
 /// One figure of both.
 #[derive(Debug)]
 pub struct ComparedFigure {
-    /// What it is.
+    /// What the figure is: `rate`, `p99`, or the name of a URL.
     pub name: String,
     /// Of the first run and of the second.
     pub values: [f64; 2],

@@ -15,7 +15,7 @@ pub struct LoadLevel {
     pub counted_s: f64,
     /// Requests that came to an end.
     pub requests: u64,
-    /// Those of them that failed.
+    /// Requests that failed.
     pub errors: u64,
     /// Answers without fault, or pages, per second.
     pub rate: f64,
@@ -49,9 +49,10 @@ pub struct LevelServer {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HeldLevel {
-    /// When it began, in seconds since counting began.
+    /// When the level began, in seconds since counting began.
     pub from_s: f64,
-    /// When it ended, or the run within it. The last one ends with the last answer.
+    /// When the level ended, or the run within it, in seconds since counting began. The last one
+    /// ends with the last answer.
     pub to_s: f64,
     /// Of the seconds that lie within it: one that lies in two levels is in none.
     #[serde(flatten)]

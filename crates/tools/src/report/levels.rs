@@ -86,7 +86,7 @@ struct ServerSum {
 pub struct ByLoad {
     /// The levels that its pattern holds, as far as they have begun.
     pub levels: Vec<HeldLevel>,
-    /// If it rises or falls: all seconds, those with about the same load together.
+    /// Where the pattern rises or falls: all seconds, those with about the same load together.
     pub ramp: Vec<LoadLevel>,
 }
 

@@ -12,11 +12,11 @@ pub struct PageSummary {
     pub loaded: u64,
     /// Others for which nothing was asked, as a cache had all of it: they are in no other figure.
     pub unasked: u64,
-    /// Of those that came, the ones that lack something.
+    /// Pages that came and lack something; `loaded` counts them, too.
     pub incomplete: u64,
-    /// Those that did not come themselves.
+    /// Pages of which not even the page itself came.
     pub failed: u64,
-    /// Under way when the run ended; counted nowhere else.
+    /// Pages under way when the run ended; counted nowhere else.
     pub aborted: u64,
     /// Pages that came per second.
     pub rate: f64,
@@ -27,7 +27,8 @@ pub struct PageSummary {
     pub first_byte_us: TimeDistribution,
     /// The times of pages: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
-    /// The same of those under way when the run ended: how long they had been.
+    /// How long pages under way when the run ended had been so: each bucket by its longest time in
+    /// microseconds, and how many it has.
     pub waiting_us: Vec<(f64, u64)>,
     /// Requests for each page, its own included.
     pub requests_per_page: f64,
@@ -71,7 +72,7 @@ impl PageSummary {
 pub struct PageSecond {
     /// Those that came.
     pub loaded: u64,
-    /// Those that did not come, or lack something.
+    /// Pages that did not come, or lack something.
     pub faulty: u64,
     /// Of their times, in microseconds.
     #[serde(with = "super::times::measured")]

@@ -25,9 +25,9 @@ pub struct RunRecord {
     pub version: u32,
     /// The words of the command line.
     pub command: Vec<String>,
-    /// When it began, in seconds since 1970.
+    /// When the run began, in seconds since 1970.
     pub begun_unix_s: f64,
-    /// It was ended by a signal.
+    /// Whether a signal ended the run.
     pub interrupted: bool,
     /// What was to be done.
     pub figures: RunSettings,
@@ -51,7 +51,8 @@ pub struct RunRecord {
     pub ramp: Vec<LoadLevel>,
     /// The latencies: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
-    /// The same of requests under way when the run ended: how long they had been.
+    /// How long requests under way when the run ended had been so: each bucket by its longest time
+    /// in microseconds, and how many it has.
     pub waiting_us: Vec<(f64, u64)>,
     /// What makes these figures doubtful.
     #[serde(rename = "doubts")]
@@ -129,27 +130,31 @@ impl TlsRecord {
 pub struct Summary {
     /// Requests that came to an end, well or not.
     pub requests: u64,
-    /// Those of them that were answered.
+    /// Requests that were answered, wanted or not.
     pub answers: u64,
-    /// Those of them whose answer only said where to go on (`-L`, `--page`).
+    /// Requests whose answer only said where to go on (`-L`, `--page`).
     pub redirected: u64,
-    /// Those of the requests that failed: without an answer, or with one that was not wanted.
+    /// Requests that failed: without an answer, or with one that was not wanted.
     pub errors: u64,
-    /// How many were without a complete answer in time.
+    /// Requests that had no complete answer in time.
     pub timeouts: u64,
     /// Users who had waited for one answer for all of the run: it is among the timeouts.
     pub unserved: u64,
-    /// Under way when the run ended; counted nowhere else.
+    /// Requests under way when the run ended; counted nowhere else.
     pub aborted: u64,
-    /// Those of them that had been under way for longer than 99 % of the answers took.
+    /// Requests under way when the run ended that had been so for longer than 99 % of the answers
+    /// took.
     pub aborted_slow: u64,
-    /// How long the oldest of them had been under way, in microseconds.
+    /// How long the oldest request under way when the run ended had been so, in microseconds.
     pub aborted_oldest_us: f64,
-    /// Sent once more as the server had closed the connection before it answered; counted once.
+    /// Requests sent once more as the server had closed the connection before it answered;
+    /// `requests` counts each once.
     pub repeated: u64,
-    /// Sent more than a millisecond after they were due, or given up, as no connection was free.
+    /// Requests sent more than a millisecond after they were due, or given up, as no connection was
+    /// free.
     pub late: u64,
-    /// The same of those that this program had no time for.
+    /// Requests sent more than a millisecond after they were due as this program had no time for
+    /// them.
     pub slipped: u64,
     /// Seconds that were counted.
     pub elapsed_s: f64,
@@ -262,7 +267,7 @@ pub struct FirstFailureRecord {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PerSecond {
-    /// When it ended, since counting began; 0 or less within the warm-up.
+    /// When the second ended, in seconds since counting began; 0 or less within the warm-up.
     pub until_s: f64,
     /// How long it was.
     pub length_s: f64,
@@ -270,9 +275,9 @@ pub struct PerSecond {
     pub users: u32,
     /// Requests that came to an end.
     pub requests: u64,
-    /// Those of them that failed.
+    /// Requests that failed.
     pub errors: u64,
-    /// Those of them that took too long.
+    /// Requests that took too long.
     pub timeouts: u64,
     /// Answers without fault per second.
     pub rate: f64,

@@ -34,7 +34,7 @@ pub struct PerUrl {
 pub struct OtherUrls {
     /// How many there are.
     pub urls: usize,
-    /// All of them together.
+    /// All other URLs together.
     pub together: PerUrl,
 }
 
