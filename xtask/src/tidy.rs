@@ -43,6 +43,7 @@ const FILE_CHECKS: &[FileCheck] = &[
     FileCheck { reads: rust::is_rust, run: bans::texts },
     FileCheck { reads: links::is_markdown, run: links::one_title },
     FileCheck { reads: links::is_markdown, run: links::markdown },
+    FileCheck { reads: links::is_architecture, run: links::named_paths },
     FileCheck { reads: links::is_site_page, run: links::html },
 ];
 

@@ -35,6 +35,46 @@ pub(crate) fn markdown(file: &TextFile) -> Vec<Finding> {
     targets.filter_map(|(at, target)| dead_link(file, line_at(&prose, at), target)).collect()
 }
 
+pub(crate) fn is_architecture(path: &str) -> bool {
+    path == "ARCHITECTURE.md"
+}
+
+/// Checks paths between backticks that name a file of Rust or a folder. They may be written from
+/// any folder on, and leave out the `src` of a crate.
+pub(crate) fn named_paths(file: &TextFile) -> Vec<Finding> {
+    let mut fenced = false;
+    let mut findings = Vec::new();
+    for (number, line) in (1..).zip(file.text.lines()) {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        }
+        let code = line.split('`').skip(1).step_by(2).filter(|_| !fenced);
+        let is_path = |name: &&str| {
+            name.trim_end_matches('/').contains('/') && name.ends_with(".rs") || name.ends_with('/')
+        };
+        let dead = code.filter(is_path).filter(|name| !is_somewhere(file, name));
+        let what = |name| format!("`{name}` is no path of the project; correct it");
+        findings.extend(dead.map(|name| file.finding(number, what(name))));
+    }
+    findings
+}
+
+fn is_somewhere(file: &TextFile, name: &str) -> bool {
+    let below_src = name.split_once('/').map(|(first, rest)| format!("{first}/src/{rest}"));
+    let ends: Vec<String> = [Some(name.to_owned()), below_src]
+        .into_iter()
+        .flatten()
+        .map(|it| format!("/{it}"))
+        .collect();
+    file.tree.paths().any(|path| {
+        let path = format!("/{path}");
+        ends.iter().any(|end| match end.ends_with('/') {
+            true => path.contains(end),
+            false => path.ends_with(end),
+        })
+    })
+}
+
 /// Checks `href` and `src`, and that a page needs nothing from other servers to be shown.
 pub(crate) fn html(file: &TextFile) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -108,7 +148,19 @@ fn without_code(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::file::check;
+    use super::super::tree::ProjectTree;
     use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_path_in_the_architecture_exists() {
+        let tree = Rc::new(ProjectTree::of(&["crates/a/src/b/c.rs"]));
+        let text = "`b/c.rs`, `a/b/c.rs`, `b/`, `c.rs`, `a/*`\n`b/d.rs`\n```\n`x/`\n```\n";
+        let file = TextFile::new("ARCHITECTURE.md", text.to_owned(), &tree);
+        let found: Vec<String> = named_paths(&file).iter().map(Finding::to_string).collect();
+        let what = "`b/d.rs` is no path of the project; correct it";
+        assert_eq!(found, [format!("ARCHITECTURE.md:2: {what}")]);
+    }
 
     #[test]
     fn a_document_has_one_title() {

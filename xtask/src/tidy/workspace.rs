@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Tools never see the server: a load generator must not share the faults that it looks for.
     ("tools", &["http1", "load", "runtime", "scoreboard", "tls"]),
     ("load", &["http1", "message", "pattern", "runtime", "tls", "upstream"]),
-    ("mpm", &["gateway", "status", "server", "logging", "runtime", "scoreboard", "config"]),
+    ("mpm", &["gateway", "status", "server", "logging", "runtime", "scoreboard"]),
     (
         "modules",
         &[

@@ -14,6 +14,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// they have no circles is enough.
 const FLOORS: &[(&str, &[&str])] = &[
     (
+        "server",
+        &[
+            "connection",
+            "guarded prepared",
+            "exchange",
+            "compat fields own_url pace",
+            KNOT_FLOOR,
+            "mpm_settings request_state thread_state waiting",
+            "content_coding descriptors failure going_on http_date identity key_number",
+            "large_future negotiated resolve short_size table transport",
+        ],
+    ),
+    (
         "modules",
         &[
             "configuration",
@@ -74,8 +87,49 @@ const FLOORS: &[(&str, &[&str])] = &[
 /// Where that table stands.
 const TABLE: &str = "xtask/src/tidy/floors/mod.rs";
 
-/// Crates in which something still needs itself by way of others. None may be added.
-const KNOTTED: &[&str] = &["server"];
+/// The one circle of files that is left: a request, the context of its thread, the site and the
+/// modules, whose hooks are functions of a request. They stand on one floor. None may be added, and
+/// what needs itself no more is taken out.
+const KNOT: (&str, &[&str]) = (
+    "server",
+    &[
+        "access_log",
+        "accounting",
+        "admit",
+        "byterange",
+        "cache",
+        "content_digest",
+        "context",
+        "error_document",
+        "expression",
+        "file_response",
+        "handler",
+        "held",
+        "input_filter",
+        "mapping",
+        "metadata",
+        "module",
+        "module_list",
+        "names",
+        "phase",
+        "question",
+        "received_request",
+        "representation",
+        "request_body",
+        "request_context",
+        "response",
+        "script",
+        "script_cache",
+        "server",
+        "sharing",
+        "site",
+        "slots",
+        "walk",
+    ],
+);
+
+/// The floor of [`KNOT`].
+const KNOT_FLOOR: &str = "(knot)";
 
 /// Finds arrows that point up and circles in all crates.
 pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
@@ -87,14 +141,40 @@ pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for (name, mut graph) in crates {
-        let arrows = graph.arrows();
+        let knot = if name == KNOT.0 { KNOT.1 } else { &[] };
+        let mut arrows = graph.arrows();
+        findings.extend(loose(knot, &arrows));
+        let mut modules: Vec<Path> = graph.modules().cloned().collect();
+        let ends = arrows.iter_mut().flat_map(|arrow| [&mut arrow.from, &mut arrow.to]);
+        modules.iter_mut().chain(ends).for_each(|path| lay_in(knot, path));
         let floors = FLOORS.iter().find(|row| row.0 == name).map(|row| row.1);
-        findings.extend(floors.map(|floors| upwards(floors, &graph, &arrows)).unwrap_or_default());
-        if !KNOTTED.contains(&name) {
-            findings.extend(circles(&graph, &arrows));
-        }
+        let upwards = floors.map(|floors| upwards(floors, &modules, &arrows));
+        findings.extend(upwards.unwrap_or_default());
+        findings.extend(circles(&modules, &arrows));
     }
     findings
+}
+
+/// Take what is knotted as if it lay in a folder of its own.
+fn lay_in(knot: &[&str], path: &mut Path) {
+    if path.first().is_some_and(|first| knot.contains(&first.as_str())) {
+        path.insert(0, KNOT_FLOOR.to_owned());
+    }
+}
+
+/// What is said to be in the knot and is not.
+fn loose(knot: &[&str], arrows: &[Arrow]) -> Vec<Finding> {
+    let mut needs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for arrow in arrows {
+        if let (Some(from), Some(to)) = (arrow.from.first(), arrow.to.first())
+            && from != to
+        {
+            needs.entry(from).or_default().insert(to);
+        }
+    }
+    let free = knot.iter().filter(|name| !reachable(&needs, name).contains(**name));
+    let what = |name| format!("`{name}` needs itself no more; take it out of the knot");
+    free.map(|name| Finding { path: TABLE.to_owned(), line: 1, what: what(name) }).collect()
 }
 
 /// The crate of a file, and its path below `src`.
@@ -105,7 +185,7 @@ fn place(path: &str) -> Option<(&str, &str)> {
 }
 
 /// Arrows from a floor to a higher one, and what stands on none.
-fn upwards(floors: &[&str], graph: &Graph, arrows: &[Arrow]) -> Vec<Finding> {
+fn upwards(floors: &[&str], modules: &[Path], arrows: &[Arrow]) -> Vec<Finding> {
     let floor = |path: &Path| {
         let first = path.first()?;
         let has = |names: &&str| names.split(' ').any(|name| name == first);
@@ -126,8 +206,8 @@ fn upwards(floors: &[&str], graph: &Graph, arrows: &[Arrow]) -> Vec<Finding> {
         );
         findings.push(Finding { path: arrow.file.clone(), line: arrow.line, what });
     }
-    let homeless: BTreeSet<&String> = graph
-        .modules()
+    let homeless: BTreeSet<&String> = modules
+        .iter()
         .filter(|path| floor(path) == Some(usize::MAX))
         .filter_map(|path| path.first())
         .collect();
@@ -136,7 +216,7 @@ fn upwards(floors: &[&str], graph: &Graph, arrows: &[Arrow]) -> Vec<Finding> {
         in_table(format!("`{name}` stands on no floor of its crate; add it to the table"))
     }));
     let is_empty =
-        |name: &&str| graph.modules().all(|path| path.first().is_none_or(|it| it != *name));
+        |name: &&str| modules.iter().all(|path| path.first().is_none_or(|it| it != *name));
     let empty = floors.iter().flat_map(|names| names.split(' ')).filter(is_empty);
     findings.extend(empty.map(|name| in_table(format!("`{name}` is no module of its crate"))));
     findings
@@ -144,12 +224,13 @@ fn upwards(floors: &[&str], graph: &Graph, arrows: &[Arrow]) -> Vec<Finding> {
 
 /// Circles that are longer than a parent and its child. Each folder is looked at by itself: what
 /// lies in it counts as its folder or file there.
-fn circles(graph: &Graph, arrows: &[Arrow]) -> Vec<Finding> {
-    let parents: BTreeSet<Path> = graph
-        .modules()
+fn circles(modules: &[Path], arrows: &[Arrow]) -> Vec<Finding> {
+    let parents: BTreeSet<Path> = modules
+        .iter()
         .filter_map(|path| path.split_last().map(|(_, parent)| parent.to_vec()))
         .collect();
-    parents.iter().filter_map(|parent| circle_below(parent, arrows)).collect()
+    let free = parents.iter().filter(|parent| parent[..] != [KNOT_FLOOR]);
+    free.filter_map(|parent| circle_below(parent, arrows)).collect()
 }
 
 /// A file or folder that lies in a folder; `None` is the file of the folder itself.
@@ -212,7 +293,8 @@ mod tests {
     fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
         let mut graph = Graph::sample(files);
         let arrows = graph.arrows();
-        circles(&graph, &arrows).iter().map(Finding::to_string).collect()
+        let modules: Vec<Path> = graph.modules().cloned().collect();
+        circles(&modules, &arrows).iter().map(Finding::to_string).collect()
     }
 
     #[test]
@@ -220,8 +302,9 @@ mod tests {
         let files = [("a.rs", "use crate::b::B;"), ("b.rs", "\nuse crate::a::A;"), ("c.rs", "")];
         let mut graph = Graph::sample(&files);
         let arrows = graph.arrows();
+        let modules: Vec<Path> = graph.modules().cloned().collect();
         let found: Vec<String> =
-            upwards(&["a", "b", "d"], &graph, &arrows).iter().map(Finding::to_string).collect();
+            upwards(&["a", "b", "d"], &modules, &arrows).iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
             [
@@ -239,10 +322,32 @@ mod tests {
         let files = [("a.rs", "use crate::b::B;"), ("b.rs", ""), ("c.rs", "use crate::b::B;")];
         let mut graph = Graph::sample(&files);
         let arrows = graph.arrows();
+        let modules: Vec<Path> = graph.modules().cloned().collect();
         let found: Vec<String> =
-            upwards(&["c", "a b"], &graph, &arrows).iter().map(Finding::to_string).collect();
+            upwards(&["c", "a b"], &modules, &arrows).iter().map(Finding::to_string).collect();
         let what = "`a` stands beside `b` and may not use it; see the table in";
         assert_eq!(found, [format!("a.rs:1: {what} {TABLE}")]);
+    }
+
+    #[test]
+    fn a_knot_is_one_floor_and_only_shrinks() {
+        let files = [
+            ("a.rs", "use crate::b::B;"),
+            ("b.rs", "use crate::a::A;"),
+            ("c.rs", "use crate::a::A;"),
+        ];
+        let arrows = Graph::sample(&files).arrows();
+        assert!(loose(&["a", "b"], &arrows).is_empty());
+        let found: Vec<String> =
+            loose(&["a", "b", "c"], &arrows).iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            [format!("{TABLE}:1: `c` needs itself no more; take it out of the knot")]
+        );
+        let mut path = vec!["a".to_owned(), "x".to_owned()];
+        lay_in(&["a", "b"], &mut path);
+        assert_eq!(path, [KNOT_FLOOR, "a", "x"]);
+        assert!(circles(&[path.clone()], &[]).is_empty());
     }
 
     #[test]
