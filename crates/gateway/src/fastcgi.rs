@@ -49,7 +49,7 @@ type Done = Result<(), Error>;
 /// The key of what is kept per host.
 pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 
-/// What a host says.
+/// The applications that a host gives a name to by `FastCgiExternalServer`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     servers: Vec<Arc<ExternalServer>>,

@@ -46,7 +46,7 @@ pub(crate) struct CgiTalk {
     pub(super) _descriptors: HeldDescriptors,
 }
 
-/// The script.
+/// A script that runs, between its pipes and the client.
 pub(crate) struct CgiRelay {
     program: Program,
     talk: CgiTalk,

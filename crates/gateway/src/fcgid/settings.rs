@@ -166,7 +166,7 @@ pub(super) struct CmdOptions {
 /// The key of what is kept per host.
 pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 
-/// What a host says.
+/// What a host says about the programs that this server starts, by the `Fcgid` directives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     pub(super) terms: WrittenNumbers,

@@ -43,8 +43,7 @@ pub static PROXY: Module = Module::new(
 pub(super) static FORWARD: RequestKey<Forward> = RequestKey::new();
 
 /// The request, as a line of the configuration has it. Its URL, `scheme://host/path`, is the
-/// request's own ([`RequestContext::backend`]); once it is resolved it is as the backend is told
-/// it.
+/// request's own (`request.mapping.backend`); once it is resolved it is as the backend is told it.
 #[derive(Clone, Debug)]
 pub(super) struct Forward {
     /// The path is as the client sent it.

@@ -9,7 +9,7 @@ use config::args;
 use server::site::builder::Builder;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A group.
+/// A group of backends, `balancer://name`. Its clones share what is known of the members.
 #[derive(Clone, Debug)]
 pub(crate) struct Balancer {
     /// `balancer://name` in lower case.
@@ -19,7 +19,7 @@ pub(crate) struct Balancer {
     shares: Arc<Mutex<Vec<MemberShare>>>,
 }
 
-/// `key=value` of a group.
+/// What `key=value` pairs say about a group of backends.
 #[derive(Clone, Debug)]
 pub(crate) struct BalancerRules {
     method: LbMethod,

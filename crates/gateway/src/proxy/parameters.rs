@@ -32,7 +32,7 @@ pub(crate) struct Parameters {
     pub(crate) states: States,
 }
 
-/// Letters of `status`.
+/// What the letters of `status=` say of a member of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "any of them may be set with any other")]
 pub(crate) struct States {

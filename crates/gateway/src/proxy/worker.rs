@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// enough that the others answer, and short enough that nobody waits for one that is back.
 const RETRY_MS: u64 = 5_000;
 
-/// A backend.
+/// A backend as the configuration names it. Its clones share what is known of its health.
 #[derive(Clone, Debug)]
 pub(crate) struct ProxyWorker {
     /// `scheme://host[:port][/path]`, scheme and host in lower case, without the usual port.
@@ -27,7 +27,8 @@ pub(crate) struct ProxyWorker {
     health: Arc<Health>,
 }
 
-/// Shared by the threads of a process.
+/// What is known of a backend's health, shared by the threads of a process; another process finds
+/// out for itself.
 #[derive(Debug, Default)]
 struct Health {
     /// Until when it is left alone, on the coarse monotonic clock; 0 if it is not.

@@ -32,7 +32,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use upstream::fastcgi::{Destination, Lease, Opening as LeaseOpening, PoolOptions};
 
-/// The request.
+/// What is asked of which application, before anything is sent to it.
 #[derive(Clone, Debug)]
 pub(crate) struct FcgiJob {
     target: Arc<FcgiTarget>,

@@ -25,7 +25,7 @@ pub(crate) struct BackendLog {
     ration: Ration,
 }
 
-/// In whose words.
+/// In the words of which httpd module an application's errors are logged.
 #[derive(Clone, Debug)]
 pub(crate) enum Voice {
     /// mod_proxy_fcgi's, of a request to this application.

@@ -47,7 +47,7 @@ pub(crate) struct FcgiTalk {
     pub(crate) log: BackendLog,
 }
 
-/// The relay.
+/// A request that an application has, as the source of the body of its answer.
 pub(crate) struct FcgiRelay {
     /// The connection and, of one of a pool, the right to it, until the answer has ended.
     link: Option<(BackendConnection, Option<Lease>)>,

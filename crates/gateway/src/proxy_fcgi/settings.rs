@@ -31,7 +31,7 @@ pub(super) enum BackendType {
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
-/// Per-directory settings.
+/// Per-directory settings: `ProxyFCGIBackendType` and `ProxyFCGISetEnvIf`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     backend_type: Option<BackendType>,
