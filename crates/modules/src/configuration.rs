@@ -82,7 +82,7 @@ pub struct RefusedConfiguration {
     pub included: Vec<Included>,
 }
 
-/// What the dumps show.
+/// What the dumps of `-S`, `-M` and `-D DUMP_...` show of a configuration.
 #[derive(Clone, Debug, Default)]
 pub struct DumpFacts {
     /// Symbols of the modules, the static ones first, then in the order of `LoadModule`.
@@ -119,7 +119,7 @@ pub struct Configured {
     builder: Builder,
     /// The directives of the modules that are loaded.
     index: Arc<DirectiveIndex<Builder>>,
-    /// What the dumps show.
+    /// What the dumps of `-S`, `-M` and `-D DUMP_...` show of a configuration.
     pub facts: DumpFacts,
     /// Warnings, for standard error.
     pub text: String,

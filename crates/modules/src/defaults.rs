@@ -31,7 +31,7 @@ pub struct Serve {
     pub prints_requests: bool,
 }
 
-/// Who runs scripts.
+/// Who runs PHP scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Php {
     /// What this handler names.

@@ -43,7 +43,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 /// The key of what is kept per host.
 pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 
-/// Settings of a host.
+/// Whom a host believes what about its clients: `RemoteIPHeader` and the lists of proxies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     header: Option<String>,

@@ -39,7 +39,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
 /// The key of what is kept per host.
 pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 
-/// What a host says.
+/// What a host says by `UserDir`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostSettings {
     /// `UserDir enabled` or `UserDir disabled` without names.

@@ -1,5 +1,5 @@
 //! Directory listings, byte for byte those of mod_autoindex.
-//! [`IndexOptions`] holds what the directives said, [`render`] makes the page. Reading the
+//! `options` holds what the directives said, [`render`] makes the page. Reading the
 //! directory and deciding who may see an entry belong to the caller, and what HeaderName and
 //! ReadmeName lead to to `insert`.
 

@@ -35,7 +35,7 @@ const MEMORY_MAX_KB: u64 = 256 << 10;
 /// A page of memory is there when it is written to.
 const PAGE_BYTES: usize = 4096;
 
-/// What takes the time.
+/// What a diagnostic handler spends the time of a request on.
 #[derive(Clone, Copy)]
 pub(crate) enum DiagnosticLoad {
     Wait,

@@ -96,7 +96,7 @@ fn alter_etag(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 /// Where the library puts what it makes before we take it.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// Makes br of anything.
+/// The brotli coder of one response.
 pub(crate) struct Brotli {
     /// `None` when it is finished.
     writer: Option<CompressorWriter<Vec<u8>>>,

@@ -4,7 +4,8 @@
 use server::content_coding::Coding;
 use server::response::Response;
 
-/// `DeflateAlterETag` and `BrotliAlterETag`.
+/// What becomes of the entity tag of a response that is coded: `DeflateAlterETag` and
+/// `BrotliAlterETag`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AlterEtag {
     /// A different representation has a different tag.

@@ -204,7 +204,7 @@ pub(crate) const SMALL_BYTES: u64 = (GZIP_HEADER.len() + TRAILER_BYTES) as u64 +
 /// The smallest window that the raw format allows.
 const WINDOW_BITS_LEAST: u8 = 9;
 
-/// Makes gzip of anything.
+/// The gzip coder of one response.
 pub(crate) struct Gzip {
     raw: Compress,
     crc: Crc,

@@ -35,7 +35,7 @@ pub(crate) struct Settings {
     chain: Vec<Option<String>>,
 }
 
-/// A filter that chooses.
+/// A filter of mod_filter: it has providers, of which the response chooses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Smart {
     pub(crate) place: u32,

@@ -33,7 +33,7 @@ pub(crate) struct NegotiatedRequest<'a> {
     pub(crate) gzip_only_html: bool,
 }
 
-/// What to answer with.
+/// What a negotiation decides to answer with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VariantChoice {
     /// The variant with this index.

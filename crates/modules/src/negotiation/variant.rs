@@ -90,7 +90,7 @@ pub(crate) struct VariantFile<'a> {
     pub(crate) is_servable: bool,
 }
 
-/// What MultiViews has found.
+/// What MultiViews has found in the folder for a name that is not there.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FoundVariants {
     /// No file begins with that name: the request goes on as if MultiViews were off.

@@ -14,7 +14,7 @@ const ENTRIES: usize = 512;
 /// Longer values are not remembered.
 const KEY_BYTES: usize = 1024;
 
-/// Results of one thread.
+/// The variables that a thread's rules have come to, by the values that they looked at.
 #[derive(Default)]
 pub(crate) struct SetEnvIfMemo {
     key: Vec<u8>,
