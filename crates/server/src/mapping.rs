@@ -75,7 +75,7 @@ impl Place {
     }
 }
 
-/// What the place holds.
+/// What lies at the place that a URL leads to: the open file or folder.
 pub struct PlaceEntry {
     /// Open for reading.
     pub file: File,

@@ -39,14 +39,15 @@ pub enum Question {
     AddressesOf(String),
 }
 
-/// What came of it.
+/// The answer to a [`Question`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HelperAnswer {
-    /// Whether it fits; an error says why nobody can tell.
+    /// Of [`Question::Password`]: whether the password fits; an error says why nobody can tell.
     Fits(Result<bool, password::Unusable>),
-    /// `None`: it has no name that can be trusted.
+    /// Of [`Question::NameOf`] and [`Question::ClaimedNameOf`]; `None`: the address has no name, or
+    /// for the former none that leads back to it.
     Name(Option<String>),
-    /// The addresses of a name; none if it has none.
+    /// Of [`Question::AddressesOf`]: the addresses; none if the name has none.
     Addresses(Vec<IpAddr>),
 }
 

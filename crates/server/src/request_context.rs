@@ -47,14 +47,17 @@ pub(crate) struct RequestCommon {
     pub(crate) dependence: Dependence,
 }
 
-/// The request.
+/// The request as phases and handlers see it and change it (httpd's `request_rec`). Look-ups on its
+/// behalf and what it is redirected to are requests of their own: see [`Self::sub`] and
+/// [`Self::adopt`]. It stays on one thread.
 pub struct RequestContext<'a> {
-    /// What the thread has.
+    /// What the thread has for all its requests.
     pub context: &'a Context,
-    /// The virtual host.
+    /// The virtual host, which the Host field and the address have chosen; no phase changes it.
     pub host: &'a Host,
     client: Client,
-    /// Which request this one came from.
+    /// Whether a client sent it, a redirect made it of another request, or it looks something up
+    /// for one.
     pub lineage: Lineage,
     method: Option<Method>,
     /// Decoded and normal URL path (`r->uri`).
@@ -62,13 +65,14 @@ pub struct RequestContext<'a> {
     query: Option<Vec<u8>>,
     /// Where the URL leads.
     pub mapping: Mapping,
-    /// What is there, until a handler takes it, or why it cannot be opened.
+    /// What the walk found where the URL leads, until a handler takes it, or why that cannot be
+    /// opened.
     pub found: Result<PlaceEntry, Errno>,
-    /// What holds for it.
+    /// The per-directory settings that hold for the request; before the walk those of the host.
     pub settings: Arc<Settings>,
     /// What negotiation chose.
     pub negotiated: Negotiated,
-    /// What modules keep for it.
+    /// What modules keep for the request, each under keys of its own.
     pub state: RequestState,
     /// What modules tell each other.
     pub tables: Tables,

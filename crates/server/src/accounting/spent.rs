@@ -184,7 +184,7 @@ impl TimeSpent {
     }
 }
 
-/// A wait that lasts.
+/// A wait that lasts until this is dropped, which adds it to what the request has waited.
 pub struct LastingWait<'a> {
     spent: &'a TimeSpent,
     /// `None` when it is known already what the time was spent on.

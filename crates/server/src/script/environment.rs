@@ -95,7 +95,7 @@ fn inherited(env: &mut Table) {
     }
 }
 
-/// Where variables go to.
+/// Where variables of a request go to: a table, or straight into the parameters of FastCGI.
 pub(crate) trait Told {
     /// What `name` is, whatever it was.
     fn tell(&mut self, name: &'static str, value: &[u8]);

@@ -22,7 +22,8 @@ const PIECE_BYTES: usize = 32 * 1024;
 /// How far ahead of its reader a file is asked for, so that nobody waits for the disk.
 const AHEAD_BYTES: u64 = 1 << 20;
 
-/// A body that grows.
+/// A body that grows, of a length that nobody knows yet: in memory while it is small or there is
+/// room for it, otherwise all but its end in a file.
 pub(crate) struct Growing<'a> {
     context: &'a Context,
     spent: &'a accounting::TimeSpent,

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is being built.
+/// The draft of a site, or of what a `.htaccess` file says, that the rows of directives change.
 #[derive(Clone, Debug)]
 pub struct Builder {
     /// What concerns the whole server.
@@ -104,7 +104,8 @@ pub struct ServerDraft {
     pub loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.
     pub missing: Vec<&'static str>,
-    /// `Mutex`, for `-S` only: see [`modules::DumpFacts`].
+    /// `Mutex`, for `-S` only: of a type the folder, the mechanism and the end of the line that
+    /// shows them.
     pub mutexes: Vec<(String, [String; 3])>,
     /// Whether each `DocumentRoot` has to be there.
     pub checks_document_root: bool,

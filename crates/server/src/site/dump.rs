@@ -25,12 +25,12 @@ pub struct AddressHosts {
     pub hosts: Vec<HostLine>,
 }
 
-/// A virtual host.
+/// A virtual host as a line of `-S` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostLine {
     /// `ServerName`, or what stands for it.
     pub name: String,
-    /// Its port; 0 is any.
+    /// The port of `ServerName`; 0 is any.
     pub port: u16,
     /// Where its `<VirtualHost` stands.
     pub file: String,

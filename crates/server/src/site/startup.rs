@@ -14,7 +14,7 @@ pub enum Allowed {
     ByHost,
 }
 
-/// A message.
+/// How httpd logs the message about a configuration that has a certain `AH` number: see [`logged`].
 pub struct Logged {
     id: &'static str,
     /// The module that says it.

@@ -26,7 +26,7 @@ impl Options {
     pub const EXEC_CGI: Self = Self(8);
     pub(crate) const INCLUDES: Self = Self(16);
     pub(crate) const MULTI_VIEWS: Self = Self(32);
-    /// `All` is everything but MultiViews.
+    /// `All` is everything but MultiViews and SymLinksIfOwnerMatch (`OPT_ALL` of http_core.h).
     pub(crate) const ALL: Self = Self(1 | 2 | 8 | 16);
 
     fn has(self, other: Self) -> bool {
@@ -34,7 +34,7 @@ impl Options {
     }
 }
 
-/// The words of `Options`.
+/// The words of `Options`. Nobody tells IncludesNOEXEC from Includes: no module here parses pages.
 pub const OPTION_WORDS: &[(&str, Options)] = &[
     ("All", Options::ALL),
     ("None", Options::NONE),
@@ -133,7 +133,7 @@ pub struct Settings {
     pub overrides: Option<Overrides>,
     /// `AllowOverrideList`
     pub override_list: Option<Vec<String>>,
-    /// `SetHandler`; the expression of one with a `%`.
+    /// `SetHandler`: a name, or the expression of one that has a `%`.
     pub handler: Option<HandlerSetting>,
     /// `FileETag`
     pub file_etag: Vec<FileEtagChange>,
