@@ -19,7 +19,7 @@ const BYTES_MAX: usize = 64 << 20;
 /// Queues by urgency.
 const URGENCIES: usize = 4;
 
-/// One thing to fetch.
+/// One resource of a page that is still to be fetched.
 pub(crate) struct QueuedResource {
     pub(crate) resource: Rc<Resource>,
     /// When the need for the resource became known, in nanoseconds.

@@ -22,18 +22,18 @@ pub struct Waterfall {
     pub steps: Vec<HarEntry>,
 }
 
-/// One exchange.
+/// One request for a page and its answer.
 #[derive(Clone, Debug)]
 pub struct HarEntry {
     /// What was asked for.
     pub url: String,
-    /// What for.
+    /// What the page needs it for.
     pub kind: ResourceKind,
     /// When the need for it became known.
     pub found_ns: u64,
     /// When the request had a connection, or began to make one.
     pub begun_ns: u64,
-    /// How long that took, if it made one.
+    /// Nanoseconds that it took to connect, if the request made a connection of its own.
     pub connect_ns: Option<u64>,
     /// When the request was sent.
     pub sent_ns: u64,

@@ -12,7 +12,7 @@ use crate::text::{SECOND_NS, shown_bytes};
 use crate::url::Url;
 use std::collections::HashMap;
 
-/// What a log holds.
+/// The requests of an access log that can be sent again, and when each came.
 #[derive(Debug)]
 pub struct Recording {
     /// Each different request.

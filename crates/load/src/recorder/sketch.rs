@@ -7,7 +7,8 @@ use super::histogram::deviation;
 /// Parts of each power of two, as a power of two: buckets of 1.6 % at most.
 const PARTS_LOG2: u32 = 6;
 
-/// Durations in nanoseconds.
+/// How many durations were how long, in nanoseconds, in buckets of 1.6 %, without memory for those
+/// that were not met; minimum, maximum and mean are exact.
 #[derive(Clone, Debug, Default)]
 pub struct Sketch {
     /// Numbers of the buckets that hold something, in order; close together, as each request looks

@@ -10,7 +10,7 @@ use std::task::Poll;
 /// An arrival that was sent more than this after it was due was late.
 const LATE_NS: u64 = 1_000_000;
 
-/// A user's next request.
+/// A user's next request, and when it is due.
 pub(crate) struct Iteration {
     /// When the request should be sent, on the precise monotonic clock.
     pub(crate) intended_ns: u64,

@@ -99,7 +99,7 @@ pub struct RunOutcome {
     pub was_interrupted: bool,
     /// Whether the run has ended as nobody listened where requests were to be sent.
     pub was_given_up: bool,
-    /// The head of the first answer, where [`RunOptions::hears`] asks for it.
+    /// The head of the first answer, where [`RunOptions::inspect`] asks for it.
     pub first_head: Option<Vec<u8>>,
     /// For each entry the length of its first body, where [`RunOptions::same_length`] asks for it.
     pub lengths: Vec<Option<u64>>,

@@ -49,7 +49,7 @@ pub struct Ask {
     pub body_limit: usize,
 }
 
-/// An answer.
+/// An answer as a scripted user is told of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ScriptAnswer<'a> {
     /// The status.
