@@ -12,7 +12,7 @@ use message::escape::error_log_escape;
 use std::io::Write as _;
 use std::net::SocketAddr;
 
-/// A compiled format.
+/// A compiled `ErrorLogFormat`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorFormat {
     items: Vec<ErrorItem>,

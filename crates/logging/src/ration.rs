@@ -15,7 +15,7 @@ pub struct Ration {
 }
 
 impl Ration {
-    /// How much it is.
+    /// How much room a ration is, in MiB.
     pub const MEBIBYTES: usize = 1;
 
     /// Whether there is room for a line of so many bytes, which then takes it.

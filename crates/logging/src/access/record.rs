@@ -48,7 +48,7 @@ pub struct ChainPart<'a> {
     pub user: Option<&'a [u8]>,
 }
 
-/// One answered request.
+/// One answered request, as the formats of access logs ask about it.
 #[derive(Clone, Copy)]
 pub struct AccessRecord<'a> {
     /// `%a`: the client, as mod_remoteip sees it.
