@@ -10,7 +10,7 @@ use picture::LivePicture;
 pub(crate) use progress::Goal;
 use std::io::{IsTerminal as _, Write as _};
 
-/// Who looks on.
+/// Who looks on while a run goes on, and how it is shown to him.
 pub(crate) enum Live {
     /// Nobody.
     Nobody,

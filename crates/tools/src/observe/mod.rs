@@ -18,7 +18,7 @@ pub(crate) use find::{exists, is_local};
 /// Processes whose memory is looked at in one second: it takes a walk through their pages.
 const PSS_PER_SECOND: usize = 8;
 
-/// Watches a server.
+/// Watches a server on this machine, second by second.
 #[derive(Debug)]
 pub struct Observer {
     usage: ProcessUsage,

@@ -28,7 +28,7 @@ pub struct RunComparison<'a> {
     rows: Vec<ComparedFigure>,
 }
 
-/// One figure of both.
+/// One figure of two runs that are compared.
 #[derive(Debug)]
 pub struct ComparedFigure {
     /// What the figure is: `rate`, `p99`, or the name of a URL.

@@ -74,10 +74,10 @@ pub struct PageSecond {
     pub loaded: u64,
     /// Pages that did not come, or lack something.
     pub faulty: u64,
-    /// Of their times, in microseconds.
+    /// What half of the pages that came took at most, in microseconds.
     #[serde(with = "super::times::measured")]
     pub p50_us: f64,
-    /// As above.
+    /// What 99 % of the pages that came took at most, in microseconds.
     #[serde(with = "super::times::measured")]
     pub p99_us: f64,
 }

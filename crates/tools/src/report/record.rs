@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// The version of this form.
 pub(super) const VERSION: u32 = 1;
 
-/// A run.
+/// A run, as its report in JSON has it: names of fields are the format, which `--diff` reads again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunRecord {
