@@ -228,6 +228,8 @@ fn add_member(
     let mut worker = ProxyWorker::new(name, false, true)?;
     warn_of_protocol(call, &worker.name);
     let members = &HOST_SETTINGS.change(&mut builder.host().modules).balancers[nth].members;
+    // Also one whose name the new one begins with: a member for a path below that of another one is
+    // that one (ap_proxy_get_worker).
     let is_same = |known: &&Arc<ProxyWorker>| {
         known.socket == worker.socket && worker.name.starts_with(known.name.as_str())
     };
