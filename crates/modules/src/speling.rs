@@ -381,6 +381,7 @@ fn stop(
 ) -> Failure {
     let path = String::from_utf8_lossy(asked.path);
     let from = asked.referer.map(|referer| format!(" from {}", String::from_utf8_lossy(referer)));
+    // mod_speling numbers each message twice: with a referer, and next to it without.
     let id = |with: u32| with + u32::from(from.is_none());
     let referer = from.as_deref().unwrap_or_default();
     match answer {

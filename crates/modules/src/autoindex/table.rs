@@ -237,7 +237,7 @@ impl ListingPage<'_> {
                     self.date(mtime_us);
                     self.put("  ");
                 }
-                None => self.put("                   "), // as wide as "2024-03-01 02:03  "
+                None => self.put("                   "), // httpd's width, of "01-Mar-2024 02:03  "
             }
         }
         if !self.has(IndexFlags::SUPPRESS_SIZE) {

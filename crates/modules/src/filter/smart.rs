@@ -199,6 +199,7 @@ impl ProtocolFlags {
         flags
     }
 
+    /// What httpd does before such a filter runs (filter_lookup of mod_filter.c).
     fn apply(self, response: &mut Response) {
         if self.changes {
             response.unset("Content-MD5");

@@ -234,6 +234,8 @@ impl HeaderWork<'_, '_> {
                     true => expression.holds(self.request, response).await,
                     false => expression.holds_here(self.request, response),
                 };
+                // At once, as ap_expr_exec_ctx does: rules behind this one find the field, and may
+                // take it away.
                 if let Some(response) = &mut self.response {
                     for name in self.request.output.vary.take() {
                         response.merge("Vary", &name);
