@@ -331,6 +331,7 @@ fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(
     for hook in &request.site().phases.finish {
         hook(request, response)?;
     }
+    // What the hooks themselves have looked at.
     vary(request, response);
     response.lay_under(std::mem::take(&mut request.output.always));
     compat::finish(request, response);

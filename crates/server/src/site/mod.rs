@@ -106,6 +106,8 @@ impl Site {
         index: Arc<DirectiveIndex<Builder>>,
         modules: &'static Modules,
     ) -> Result<Self, String> {
+        // Before anything is opened: how many logs there may be and how many folders stay open is a
+        // share of these.
         let descriptors = process::raise_descriptor_limit();
         check_log_count(&draft.hosts, descriptors)?;
         let mut all_roots = draft.roots.clone();
@@ -268,6 +270,7 @@ impl Opened {
             modules.complete(&mut settings);
             Arc::new(settings)
         };
+        // The main server comes first, and then `draft` is its own: the levels put in here are its.
         let main = self.base.get_or_insert_with(|| of_server(main.base.clone()));
         match index {
             0 => main.clone(),
