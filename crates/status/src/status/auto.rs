@@ -32,9 +32,11 @@ fn server(out: &mut String, figures: &StatusFigures) {
     line(out, "Server Built", built());
     line(out, "CurrentTime", long_time(figures.now_s));
     line(out, "RestartTime", long_time(figures.started_s));
+    // httpd counts readings of the configuration from 1, and generations of children from 0.
     line(out, "ParentServerConfigGeneration", figures.generation + 1);
     line(out, "ParentServerMPMGeneration", figures.generation);
     line(out, "ServerUptimeSeconds", figures.uptime_s());
+    // `in_words` begins each unit with a blank, as show_time does: no blank behind the colon.
     let _ = writeln!(out, "ServerUptime:{}", in_words(figures.uptime_s()));
     for (key, load) in ["Load1", "Load5", "Load15"].iter().zip(load_averages()) {
         line(out, key, load);
