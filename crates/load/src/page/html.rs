@@ -89,12 +89,14 @@ impl Scan {
         let is_text = TEXTS.contains(&name.as_slice());
         let (text, end) =
             if is_text { text_until_close(html, end, &name) } else { (&html[..0], end) };
+        // Whatever follows is text, also what looks like its end (HTML, 13.2.5.5).
         if name == b"plaintext" {
             return html.len();
         }
         if name == b"template" {
             self.templates += 1;
         }
+        // What is in a template is not there until a script copies it.
         if self.templates == 0 {
             self.open(&name, &tag, text);
         }
@@ -104,6 +106,7 @@ impl Scan {
     fn open(&mut self, name: &[u8], tag: &Tag, text: &[u8]) {
         match name {
             b"base" => {
+                // The first one with an address counts (HTML, 4.2.3).
                 let base = &mut self.page.base;
                 *base = base.take().or_else(|| tag.get("href").map(str::to_owned));
             }
@@ -171,6 +174,8 @@ impl Scan {
         } else if is("preload") && tag.is_for_screen() {
             self.preload(tag);
         } else if is("icon") && tag.is_for_screen() {
+            // Of several the last counts (HTML, link type icon); which that is is known at the end
+            // of the page.
             self.icon = href.map(str::to_owned).or(self.icon.take());
         }
     }

@@ -225,6 +225,8 @@ impl LineParser<'_, '_> {
             }
             _ => {}
         }
+        // Whichever comes first decides: a field may have `=` in its value, and a condition a
+        // colon.
         let end = text.find([':', '=']).unwrap_or(text.len());
         if text[end..].starts_with(':') {
             let (name, value) = (text[..end].to_owned(), text[end + 1..].trim().to_owned());
@@ -260,6 +262,8 @@ impl LineParser<'_, '_> {
         };
         let mut entry = PlanEntry::new(&spec, self.variables, self.options)?;
         (entry.weight, entry.think, entry.expect) = (current.weight, current.think, current.expect);
+        // Behind `PlanEntry::new`: to the request itself the name is what it was before, as its
+        // value comes with the answer.
         for take in &current.takes {
             self.variables.define_taken(&take.name);
         }

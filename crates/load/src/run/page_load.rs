@@ -284,6 +284,7 @@ impl PageLoad {
         fetcher: &mut Fetcher,
         resource: &Resource,
     ) -> Result<(KeptConnection, Option<u64>), DescribedFailure> {
+        // Once for all that a fetcher fetches: it has one server.
         if fetcher.route == usize::MAX {
             fetcher.route = self.route(resource).await?;
         }

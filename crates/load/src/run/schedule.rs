@@ -39,6 +39,8 @@ impl LoadWorker {
     /// Starts the users of this thread that are wanted and not there.
     fn call_users(self: &Rc<Self>) {
         let threads = self.shared.options.threads;
+        // Users are dealt out in turn, so that a level that rises by one after the other rises on
+        // all threads alike. Those that are too many find out by `wanted`, after their iteration.
         for place in 0.. {
             let id = (place * threads + self.index) as u32;
             if id >= self.wanted.get() {
