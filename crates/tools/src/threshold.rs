@@ -391,6 +391,7 @@ impl ConditionParser<'_> {
             self.scanner.skip_blanks();
             return Ok(ConditionNode::Compare(comparison));
         }
+        // `!` counts as well: each calls this again, and a long row of them would end the stack.
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(self.scanner.fault(format!("{DEPTH_MAX} parentheses at most")));

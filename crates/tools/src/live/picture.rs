@@ -115,6 +115,7 @@ fn plot(
     lines: &[Curve<'_>],
 ) {
     let all = || lines.iter().flat_map(|line| line.2);
+    // Neither axis may be of no length, as before anything was answered or in the first second.
     let top = all().map(|point| point.1).fold(1.0_f64, f64::max) * 1.05;
     let begin = all().map(|point| point.0).fold(f64::INFINITY, f64::min);
     let end = all().map(|point| point.0).fold(begin + 1.0, f64::max);
