@@ -198,7 +198,8 @@ impl Connection {
         self.unless_left(work, None).await
     }
 
-    /// The same, and `ends_with_input` says whether a client that sends no more is gone, too.
+    /// As [`Self::unless_gone`]; `ends_with_input` says whether a client that sends no more is
+    /// gone, too.
     async fn unless_left<T>(
         &mut self,
         mut work: Pin<&mut impl Future<Output = T>>,
@@ -208,6 +209,8 @@ impl Connection {
         let mut watches = true;
         poll_fn(|task| {
             for turn in 0.. {
+                // First, and again after each piece of the body: it may be ready, or hungry for
+                // more.
                 if let Poll::Ready(done) = work.as_mut().poll(task) {
                     return Poll::Ready(Some(done));
                 }
@@ -228,6 +231,9 @@ impl Connection {
                     }
                 }
             }
+            // Read to see whether the client is still there. What comes is kept, and taken before
+            // the socket is asked again: the rest of the body (`receive_body`), or the next
+            // request.
             while watches && self.input.len() < READ_AHEAD_BYTES {
                 let mut scratch = context.scratch.borrow_mut();
                 match self.transport.poll_read(task, &mut scratch.input) {

@@ -51,6 +51,7 @@ pub(crate) fn answer(
     if !prepared.is_whole && !is_head && (logs || !is_alone) {
         return Fast::Declined; // a long transfer is logged when it ends
     }
+    // Nobody overtakes those who wait for a slot: the slow path joins them.
     let Some(slot) = connection.context.slots.try_acquire() else { return Fast::Declined };
     connection.begin(&slot, head.request_line());
     let start = logs.then(|| (clock::unix_us(), clock::monotonic_ns()));
@@ -63,6 +64,8 @@ pub(crate) fn answer(
     );
     let timeout_s = timing.keep_alive_timeout_ms / 1000;
     let sent = put(connection, prepared, persist, timeout_s, is_head, is_alone, output);
+    // What the socket has not taken is counted as it is sent (`Late`). A response that was put into
+    // `output` counts as taken: `flush` knows of no request.
     let taken = match &connection.pending {
         _ if connection.is_broken => 0,
         Some(pending) => sent.saturating_sub(pending.len()),
@@ -72,6 +75,7 @@ pub(crate) fn answer(
     if let Some(start) = start {
         log(connection, head, &asked, (sent, persist), start);
     }
+    // Before `account`, which puts in where times are measured.
     if let Some(pending) = &mut connection.pending {
         pending.late = Some(Late { place: slot.place(), bytes: taken, spent: None });
     }
@@ -144,6 +148,8 @@ fn put(
         output.extend_from_slice(content);
         return (output.len() - start) as u64;
     }
+    // Nothing else is in `output`: with a file to follow, `answer` declines unless the request is
+    // alone.
     let head = std::mem::take(output);
     send(connection, &head, prepared, prepared.content);
     head.len() as u64 + prepared.content
