@@ -76,6 +76,7 @@ impl Settings {
         };
         let has_type =
             match values.and_then(|values| values[MimeAttribute::Type as usize].as_deref()) {
+                // `RemoveType` leaves a type of nothing, which hides that of mime.types.
                 Some(added) => !added.is_empty(),
                 None => types.get(lower).is_some(),
             };
