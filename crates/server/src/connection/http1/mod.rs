@@ -270,10 +270,12 @@ impl Connection {
                     let shown = rest.len().min(LOG_INPUT_BYTES);
                     outcome = Some(Turn::Refused(Box::new((refusal, rest[..shown].to_vec()))));
                     parser.reset();
+                    // Where a next head would begin nobody can tell.
                     at = bytes.len();
                 }
             }
         }
+        // What the fast path has collected comes before what any other turn sends.
         fast::flush(self, output);
         (self.after_flush(outcome), at)
     }

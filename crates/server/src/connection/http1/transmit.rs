@@ -116,6 +116,7 @@ impl Connection {
     ) -> io::Result<()> {
         let before = sent.bytes;
         let result = self.send_bytes(outbox.bytes(), more, Some(held), &mut sent.bytes).await;
+        // Before an error goes on to the caller: logs tell what has gone out until then.
         sent.framing += outbox.framing_within(sent.bytes - before);
         outbox.clear();
         result
@@ -176,6 +177,8 @@ impl Connection {
             if outbox.is_full() {
                 self.flush(outbox, false, held, sent).await?;
             }
+            // A source that is always ready gives others a turn whenever something has gone out,
+            // and where it makes nothing.
             if outbox.is_empty() || bytes.is_empty() {
                 runtime::thread::yield_now().await;
             }
