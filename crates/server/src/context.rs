@@ -182,7 +182,7 @@ impl Context {
             pools: PoolWatch::new(server.pools.clone(), server.held.clone()),
             script_cache: RefCell::default(),
             going_on: GoingOn::default(),
-            date: RefCell::new((0, String::new())),
+            date: RefCell::new((0, http_date(0))),
             draining: Cell::new(false),
             connections: Cell::new(0),
             connections_max,
@@ -284,8 +284,8 @@ impl Context {
     /// The value of `Date`, made once a second.
     pub(crate) fn with_date<T>(&self, now_s: i64, use_it: impl FnOnce(&str) -> T) -> T {
         let mut date = self.date.borrow_mut();
-        if date.0 != now_s {
-            *date = (now_s, http_date(now_s));
+        if std::mem::replace(&mut date.0, now_s) != now_s {
+            date.1.clone_from(&http_date(now_s)); // in place: elsewhere it would hold a page
         }
         use_it(&date.1)
     }

@@ -72,8 +72,13 @@ impl TimerQueue {
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timerfd = sys::watch(timerfd_create(TimerfdClockId::Monotonic, flags)?)?;
-        let (waiting, next) = (Mutex::default(), AtomicU64::default());
-        Ok(Self { waiting, next, timerfd, set_for_ns: AtomicU64::new(u64::MAX) })
+        let set_for_ns = AtomicU64::new(u64::MAX);
+        Ok(Self {
+            waiting: Mutex::new(with_room()),
+            next: AtomicU64::default(),
+            timerfd,
+            set_for_ns,
+        })
     }
 
     /// Wake those whose moment has come, for as long as the executor is there.
@@ -126,6 +131,15 @@ impl TimerQueue {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Waker>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// No timers, and room for the first of them: a tree keeps its last node. Made while a request is
+/// answered it would lie behind what that has allocated, and hold the page.
+fn with_room() -> BTreeMap<Key, Waker> {
+    let mut waiting = BTreeMap::new();
+    waiting.insert((0, 0), Waker::noop().clone());
+    waiting.pop_first();
+    waiting
 }
 
 /// Waits until its moment.

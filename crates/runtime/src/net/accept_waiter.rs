@@ -7,11 +7,11 @@
 //! How a connection is served is not known here.
 
 use crate::net::{Stream, accept};
-use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -81,12 +81,12 @@ impl AcceptWaiter {
         let limit = Timespec { tv_sec: 0, tv_nsec: 0 }
             + Timespec::try_from(limit).map_err(|_| io::ErrorKind::InvalidInput)?;
         loop {
-            let mut events = Vec::with_capacity(1);
-            match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&limit)) {
-                Ok(_) => {}
+            let mut room = [MaybeUninit::uninit()];
+            let events = match epoll::wait(&self.epoll, &mut room, Some(&limit)) {
+                Ok((events, _)) => events,
                 Err(Errno::INTR) => return Ok(WakeReason::Nothing),
                 Err(errno) => return Err(errno.into()),
-            }
+            };
             let Some(event) = events.first() else {
                 let found = self.look()?;
                 return Ok(found
@@ -156,8 +156,8 @@ mod tests {
     ) {
         task.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
         let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
-        let mut events = Vec::with_capacity(1);
-        epoll::wait(&accept_waiter.epoll, spare_capacity(&mut events), Some(&limit)).unwrap();
+        let mut room = [MaybeUninit::uninit()];
+        let (events, _) = epoll::wait(&accept_waiter.epoll, &mut room, Some(&limit)).unwrap();
         assert_eq!(events.len(), 1, "nothing came");
     }
 
