@@ -5,6 +5,9 @@ use super::PAGE_BYTES;
 use std::cell::Cell;
 use std::ptr;
 
+/// What the call that gives memory back needs of the stack itself, and more than that.
+const OWN_BYTES: usize = 1 << 10;
+
 /// How far below what is used memory may be: no call here goes deeper.
 const REACH_BYTES: usize = 128 << 10;
 
@@ -19,18 +22,19 @@ thread_local! {
 pub(crate) fn shrink_stack() {
     let here = 0_u8;
     let used = ptr::from_ref(std::hint::black_box(&here)) as usize;
-    // The call of `madvise` itself needs less than a page.
-    let end = (used & !(PAGE_BYTES - 1)) - PAGE_BYTES;
+    // To the page: what a thread of the worker MPM sleeps on ends with its second one.
+    let end = (used - OWN_BYTES) & !(PAGE_BYTES - 1);
     let begin = lowest().max(end.saturating_sub(REACH_BYTES)).next_multiple_of(PAGE_BYTES);
     if begin < end {
-        // SAFETY: the range is of this thread's stack, by more than a page below all frames in
-        // use; what is there belongs to nobody, and comes back as zeros when it is used again.
+        // SAFETY: the range is of this thread's stack, by `OWN_BYTES` below all frames in use; what
+        // is there belongs to nobody, and comes back as zeros when it is used again.
         unsafe { libc::madvise(begin as *mut libc::c_void, end - begin, libc::MADV_DONTNEED) };
     }
 }
 
 /// The lowest address of this thread's stack; the highest there is where that is not known.
-fn lowest() -> usize {
+#[inline(never)]
+pub(crate) fn lowest() -> usize {
     LOWEST.with(|known| {
         known.get().unwrap_or_else(|| {
             let lowest = ask().unwrap_or(usize::MAX - PAGE_BYTES);
