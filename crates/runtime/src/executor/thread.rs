@@ -34,6 +34,9 @@ impl Thread {
             Blocking::Inline => builder.max_io_events_per_tick(INLINE_EVENTS),
         };
         blocking::choose(blocking);
+        if blocking == Blocking::Inline {
+            sys::keep_block();
+        }
         let runtime = builder.build_local(LocalOptions::default())?;
         let timers = match blocking {
             Blocking::Pool { .. } => None,

@@ -12,7 +12,7 @@ pub(crate) use either::Either;
 pub use heap::{
     give_back_large_pieces, grow_heap, heap_bytes_in_use, merge_small_pieces, shrink_heap,
 };
-pub(crate) use place::shrink_blocks;
+pub(crate) use place::{keep_block, shrink_blocks};
 pub use place::{Placed, placed};
 pub(crate) use stack::shrink_stack;
 
