@@ -17,12 +17,15 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How long a thread has had nothing to do when it gives back what its last connection has left
-/// behind: long enough that one that is busy does so rarely. (A microsecond, and as much again for
-/// what is used once more.)
+/// behind, unless it has not done so for a while: long enough that one that is busy does so rarely.
+/// (Some microseconds, and as much again for what is used once more.)
 const REST_AFTER: Duration = Duration::from_millis(10);
 
-/// Nor does it ask the allocator for what lies free more often than this: that takes about 50
-/// microseconds, and the others of the process wait meanwhile if they allocate.
+/// How long it is since a thread gave anything back when it does so as soon as nobody waits.
+const REST_INTERVAL_MS: u64 = 100;
+
+/// How long after a connection the allocator is asked for what lies free, once for all that came
+/// meanwhile: that takes about 50 microseconds, and others of the process wait if they allocate.
 const TRIM_INTERVAL_MS: u64 = 10_000;
 
 /// How long accepting rests when descriptors or memory are used up.
@@ -35,7 +38,8 @@ pub(crate) struct WorkerThread {
     accept_waiter: Rc<AcceptWaiter>,
     /// Since it last rested.
     has_served: Cell<bool>,
-    /// When the allocator may be asked again for what lies free; not before anything was served.
+    rested_ms: Cell<u64>,
+    /// When the allocator is asked for what lies free; never while nothing was served.
     trim_due_ms: Cell<u64>,
 }
 
@@ -73,6 +77,7 @@ impl WorkerThread {
             context,
             accept_waiter,
             has_served: Cell::new(true),
+            rested_ms: Cell::new(0),
             trim_due_ms: Cell::new(u64::MAX),
         };
         let (context, accept_waiter, drain) =
@@ -88,7 +93,11 @@ impl WorkerThread {
 
     /// Have something done while a connection is served.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
-        self.executor.block_on(async { drop(thread::spawn(task)) });
+        self.executor.block_on(async {
+            drop(thread::spawn(task));
+            // It begins now: what it allocates for its first wait lies where all lies that stays.
+            thread::yield_now().await;
+        });
     }
 
     /// What needs the executor to be made.
@@ -125,7 +134,8 @@ impl WorkerThread {
             }
         }
         if self.has_served.get() {
-            match self.accept_waiter.wait(REST_AFTER)? {
+            let is_due = clock::monotonic_ms() >= self.rested_ms.get() + REST_INTERVAL_MS;
+            match self.accept_waiter.wait(if is_due { Duration::ZERO } else { REST_AFTER })? {
                 WakeReason::Nothing => self.rest(),
                 awaited => return Ok(awaited),
             }
@@ -136,13 +146,15 @@ impl WorkerThread {
     /// Nothing has come for a while since a connection was served: what that has left behind is
     /// not needed.
     fn rest(&self) {
-        if !self.has_served.replace(false) {
-            return;
-        }
-        thread::rest();
         let now_ms = clock::monotonic_ms();
+        if self.has_served.replace(false) {
+            // What the executor still has of the last connection goes in its next turn.
+            self.have_a_turn();
+            thread::rest();
+            self.rested_ms.set(now_ms);
+        }
         if now_ms >= self.trim_due_ms.get() {
-            self.trim_due_ms.set(now_ms + TRIM_INTERVAL_MS);
+            self.trim_due_ms.set(u64::MAX);
             process::shrink_heap();
         }
     }
@@ -150,11 +162,15 @@ impl WorkerThread {
     fn look(&self) {
         self.context.look();
         if self.context.goes_on() {
-            self.executor.block_on(async {
-                thread::yield_now().await; // what has come is found out now,
-                thread::yield_now().await; // and done
-            });
+            self.have_a_turn();
         }
+    }
+
+    fn have_a_turn(&self) {
+        self.executor.block_on(async {
+            thread::yield_now().await; // what has come is found out now,
+            thread::yield_now().await; // and done
+        });
     }
 
     /// Before this worker leaves: serve whom it was woken for at the moment in which it was told to
@@ -168,10 +184,9 @@ impl WorkerThread {
     /// A fault in the code of one connection ends that connection, not those of other threads.
     fn serve(&self, stream: Stream, peer: SocketAddr) {
         self.has_served.set(true);
-        self.trim_due_ms.set(match self.trim_due_ms.get() {
-            u64::MAX => 0,
-            due_ms => due_ms,
-        });
+        if self.trim_due_ms.get() == u64::MAX {
+            self.trim_due_ms.set(clock::monotonic_ms() + TRIM_INTERVAL_MS);
+        }
         let serve = || self.executor.block_on(server::serve(self.context.clone(), stream, peer));
         let _ = std::panic::catch_unwind(AssertUnwindSafe(serve));
     }
