@@ -59,6 +59,17 @@ impl Server {
 }
 
 impl Server {
+    /// Put side by side what is counted when a connection or a request begins, before there is one.
+    /// A forked process gets a page of its own for each that it counts on.
+    pub fn gather_counted(&mut self) {
+        // What was there before goes last: its memory would be used again.
+        let held = std::mem::take(&mut self.held);
+        let pools = std::mem::take(&mut self.pools);
+        self.site.gather_counted();
+        drop((held, pools));
+        self.descriptors(); // the same in all processes
+    }
+
     /// Addresses to listen on.
     pub fn listen(&self) -> &[SocketAddr] {
         &self.site.listen

@@ -17,7 +17,7 @@ use scoreboard::Scoreboard;
 use scripts::Scripts;
 use server::{Machine, MpmKind, Server};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
 /// All that the children of one generation share.
@@ -34,8 +34,9 @@ pub struct Generation {
     pub number: u32,
     /// The way to its script manager, if it may have to run programs.
     pub(crate) scripts: Option<Scripts>,
-    /// Made last, and kept as long as children may be forked.
-    _filler: HeapFiller,
+    /// Kept as long as children may be forked.
+    _filler: Option<HeapFiller>,
+    last_filler: OnceLock<HeapFiller>,
 }
 
 /// What a restart is to begin with.
@@ -93,13 +94,23 @@ impl Generation {
         if let Some(scripts) = &scripts {
             server.give_script_manager(scripts.client.clone());
         }
-        let (server, board) = (Arc::new(server), Arc::new(board));
         // Only where there are many children it gains more than it costs.
-        let filler = match layout.kind {
-            MpmKind::Prefork => HeapFiller::take(),
-            MpmKind::Worker | MpmKind::Event => HeapFiller::default(),
-        };
-        Ok(Self { server, listeners, layout, board, number, scripts, _filler: filler })
+        let filler = (layout.kind == MpmKind::Prefork).then(|| {
+            let filler = HeapFiller::take();
+            runtime::thread::prepare_fork();
+            server.gather_counted();
+            filler
+        });
+        let (server, board) = (Arc::new(server), Arc::new(board));
+        let last_filler = OnceLock::new();
+        Ok(Self { server, listeners, layout, board, number, scripts, _filler: filler, last_filler })
+    }
+
+    /// Leave no holes in the heap, just before the first of many children is forked.
+    pub(crate) fn fill_heap(&self) {
+        if self.layout.kind == MpmKind::Prefork {
+            self.last_filler.get_or_init(HeapFiller::take);
+        }
     }
 
     /// A child asks for programs by a socket of its own, and answers no requests.

@@ -20,6 +20,7 @@ impl Parent<'_> {
         // Whoever reads the board looks at rows up to the highest that was used: the row counts
         // before its child can write it.
         generation.board.note_used(slot);
+        generation.fill_heap();
         // Asked for before the fork: a child whose parent is another one by now has lost it before
         // it could ask to be killed with it.
         let parent = process::id();
@@ -51,8 +52,15 @@ impl Parent<'_> {
     /// A process of `generation` was forked: it must not hold sockets, logs and folders of other
     /// generations open.
     pub(crate) fn leave_to_parent(&mut self, generation: &Arc<Generation>) {
-        self.current = ChildPool::new(generation.clone(), 1, SpawnRate::new());
-        self.starting = None;
+        let is_own = |child_pool: &ChildPool| Arc::ptr_eq(&child_pool.generation, generation);
+        if !is_own(&self.current) {
+            self.current = ChildPool::new(generation.clone(), 1, SpawnRate::new());
+        }
+        match self.starting.take() {
+            // To free memory is to write to it, and to have its page for oneself.
+            Some(starting) if is_own(&starting.child_pool) => std::mem::forget(starting),
+            starting => drop(starting),
+        }
         self.children.forget();
         self.script_managers.forget();
         self.reports.leave_to_parent();

@@ -76,6 +76,13 @@ impl Task {
     }
 }
 
+/// Find out what a thread knows of itself, once. A process that is to be forked does it for its
+/// children, which would each have pages of their own for it.
+pub fn prepare_fork() {
+    std::hint::black_box(std::thread::current().id());
+    sys::lowest_of_stack();
+}
+
 /// This thread has nothing to do for a while: what it keeps for its next piece of work goes back,
 /// the deep end of its stack and blocks of [`crate::placed`]. (bench: memory-256)
 pub fn rest() {

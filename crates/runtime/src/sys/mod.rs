@@ -12,9 +12,9 @@ pub(crate) use either::Either;
 pub use heap::{
     give_back_large_pieces, grow_heap, heap_bytes_in_use, merge_small_pieces, shrink_heap,
 };
-pub(crate) use place::{keep_block, shrink_blocks};
 pub use place::{Placed, placed};
-pub(crate) use stack::shrink_stack;
+pub(crate) use place::{keep_block, shrink_blocks};
+pub(crate) use stack::{lowest as lowest_of_stack, shrink_stack};
 
 pub use local_time::{LocalTime, local_time};
 pub(crate) use program::{close_all_but, close_on_execute, execute};
@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::ptr;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-pub use usage::{backlog, cpu_ns, ended_cpu_us};
+pub use usage::{backlog, cpu_ns, ended_cpu_us, thread_count};
 
 /// A larger page of another machine makes `madvise` refuse an address that is aligned to this.
 const PAGE_BYTES: usize = 4096;
@@ -86,11 +86,6 @@ pub fn passed_descriptors(count: usize) -> Vec<OwnedFd> {
     // the variables that speak of them can be taken only once, which is the first thing it does;
     // so nothing else owns them.
     numbers.filter(is_open).map(|number| unsafe { OwnedFd::from_raw_fd(number) }).collect()
-}
-
-/// Threads of this process; 1 where /proc is not there to tell.
-pub fn thread_count() -> usize {
-    std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }
 
 /// End this process at once, without running destructors that belong to the parent.

@@ -92,6 +92,31 @@ impl Merged {
     }
 }
 
+/// Copies that lie side by side, of what several hosts may share.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    settings: Copies<Settings>,
+    sections: Copies<Section>,
+}
+
+/// Each original with its copy. Those stay until all are made: their memory would be used again for
+/// the copies.
+struct Copies<T>(HashMap<*const T, (Arc<T>, Arc<T>)>);
+
+impl<T> Default for Copies<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T: Clone> Copies<T> {
+    fn replace(&mut self, one: &mut Arc<T>) {
+        let made = self.0.entry(Arc::as_ptr(one));
+        let (_, copy) = made.or_insert_with(|| (one.clone(), Arc::new(T::clone(one))));
+        *one = copy.clone();
+    }
+}
+
 /// Sections that match, and the named groups of those that are regular expressions.
 #[derive(Default)]
 pub(crate) struct Matching {
@@ -164,6 +189,19 @@ impl Sections {
         let merged = Merged::default();
         merged.lay(self, &mut self.start(), &sections);
         self.beforehand = merged.by_sections.into_inner();
+    }
+
+    /// Put side by side what requests count the uses of.
+    pub(crate) fn gather(&mut self, gathered: &mut Gathered) {
+        let settings = self.beforehand.values_mut().chain([&mut self.base]);
+        settings.for_each(|one| gathered.settings.replace(one));
+        let lists = [
+            &mut self.directories,
+            &mut self.directory_matches,
+            &mut self.locations,
+            &mut self.backends,
+        ];
+        lists.into_iter().flatten().for_each(|one| gathered.sections.replace(one));
     }
 
     /// What holds outside of all sections.

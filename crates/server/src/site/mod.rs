@@ -35,7 +35,7 @@ use config::{DirectiveIndex, Node};
 use custom_log::AccessLog;
 use host::{Host, HostChain, HostChoice, HostDraft, Trace};
 use language::Language;
-use locate::Sections;
+use locate::{Gathered, Sections};
 use logging::errors::ErrorLog;
 use logging::sink::Sink;
 use logs::Logs;
@@ -159,6 +159,14 @@ impl Site {
         };
         modules.open(&mut site)?;
         Ok(site)
+    }
+
+    /// See [`crate::Server::gather_counted`].
+    pub(crate) fn gather_counted(&mut self) {
+        let mut gathered = Gathered::default();
+        for host in &mut self.hosts {
+            host.sections.gather(&mut gathered);
+        }
     }
 
     /// The main server.
