@@ -7,9 +7,6 @@ use super::lab::RunningServer;
 use super::load::{self, LoadResult};
 use super::procs;
 
-/// Time for the server to come to rest before its memory is read.
-pub(super) const SETTLE: Duration = Duration::from_secs(1);
-
 /// Connections before the memory is read for the first time: what the first requests take of a
 /// process, whatever becomes of it later, is not a request's.
 const FEW_CONNECTIONS: u32 = 16;
@@ -40,7 +37,7 @@ pub(super) fn wait(
     Ok(WaitRun { load: load?, bytes_each })
 }
 
-/// Memory in bytes before there was any load, and after each worker has served some.
+/// Memory in bytes before there was any load, and right after each worker has served some.
 pub(super) fn memory(
     running: &RunningServer,
     connections: u32,
@@ -48,6 +45,5 @@ pub(super) fn memory(
 ) -> Result<(u64, LoadResult, u64), String> {
     let before = procs::pss_bytes(running.pid);
     let load = load::wrk(connections, 1, url)?;
-    sleep(SETTLE);
     Ok((before, load, procs::pss_bytes(running.pid)))
 }
