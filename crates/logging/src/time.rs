@@ -41,11 +41,11 @@ pub struct CalendarSecond {
     /// 0 (Sunday) to 6.
     pub weekday: u8,
     /// 0 (1 January) to 365.
-    pub yday: u16,
+    pub(crate) yday: u16,
     /// Seconds east of Greenwich.
-    pub offset_s: i32,
+    pub(crate) offset_s: i32,
     /// What `%Z` prints.
-    pub zone: ZoneName,
+    pub(crate) zone: ZoneName,
 }
 
 /// The abbreviation of a time zone; POSIX allows more than these 15 bytes but nobody uses them.

@@ -45,7 +45,7 @@ impl Mapping {
     }
 
     /// What is there, whether this process may read it or not.
-    pub fn kind(&self) -> Option<FileType> {
+    pub(crate) fn kind(&self) -> Option<FileType> {
         self.status.map(|status| status.kind)
     }
 }

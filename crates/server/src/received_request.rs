@@ -47,7 +47,7 @@ pub struct ReceivedRequest {
     /// The slot that it has, once it has one: it may be given back while somebody is waited for.
     pub held: RefCell<Weak<HeldSlot>>,
     /// Where its time goes.
-    pub spent: Rc<TimeSpent>,
+    pub(crate) spent: Rc<TimeSpent>,
 }
 
 impl ReceivedRequest {
@@ -140,7 +140,7 @@ impl ReceivedRequest {
 
     /// The same request with other fields, for `RequestHeader`. Fields that could not have been
     /// sent are left out. `None` if the others make no head.
-    pub fn with_fields(&self, fields: &[Field]) -> Option<Self> {
+    pub(crate) fn with_fields(&self, fields: &[Field]) -> Option<Self> {
         let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_slice()));
         let head = match self.is_parsed {
             true => self.head.with_fields(fields)?,

@@ -143,8 +143,7 @@ impl Body {
 
 impl BodyPiece {
     /// How many bytes the piece has; `None` for a stream, which ends when it ends.
-    #[expect(clippy::len_without_is_empty, reason = "what has no known length is not empty")]
-    pub fn len(&self) -> Option<u64> {
+    pub(crate) fn len(&self) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes.len() as u64),
             Self::File { length, .. } => Some(*length),

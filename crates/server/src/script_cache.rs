@@ -38,7 +38,7 @@ const PATH_BYTES_MAX: usize = 512;
 pub struct CachedScript {
     path: Vec<u8>,
     mapping: Mapping,
-    pub settings: Arc<Settings>,
+    pub(crate) settings: Arc<Settings>,
     negotiated: Negotiated,
     tables: Tables,
     output: OutputFields,

@@ -80,7 +80,7 @@ impl RequestContext<'_> {
     }
 
     /// Whether the answer may be given to nobody else, whatever they ask for.
-    pub fn is_personal(&self) -> bool {
+    pub(crate) fn is_personal(&self) -> bool {
         let dependence = &self.common.dependence;
         dependence.is_personal.get() || !dependence.access_files.borrow().is_empty()
     }

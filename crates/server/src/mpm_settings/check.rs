@@ -15,13 +15,13 @@ pub struct Sizes {
     /// Processes that serve at the same time.
     pub processes_max: usize,
     /// `ServerLimit`: processes at most, those included that are about to end.
-    pub server_limit: usize,
+    pub(crate) server_limit: usize,
     /// Threads of a process; 1 under prefork.
     pub threads_per_child: usize,
     /// `ThreadLimit`; 1 under prefork.
-    pub thread_limit: usize,
+    pub(crate) thread_limit: usize,
     /// `MaxRequestWorkers`: requests at the same time.
-    pub total: usize,
+    pub(crate) total: usize,
     /// What idles at least: processes under prefork, else threads.
     pub spare_min: usize,
     /// What idles at most.
@@ -56,9 +56,9 @@ impl SizingMode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizingWarning {
     /// httpd's number for it when the server starts.
-    pub id: u32,
+    pub(crate) id: u32,
     /// What httpd writes to standard error when the server starts.
-    pub text: String,
+    pub(crate) text: String,
     /// httpd's number for it when the configuration is read again.
     pub id_again: u32,
     /// What httpd writes to the log when the configuration is read again.

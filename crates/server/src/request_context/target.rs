@@ -46,7 +46,7 @@ impl RequestContext<'_> {
     }
 
     /// The method, HEAD told from GET.
-    pub fn exact_method(&self) -> Option<Method> {
+    pub(crate) fn exact_method(&self) -> Option<Method> {
         self.mark_personal();
         self.method
     }

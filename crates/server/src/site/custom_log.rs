@@ -39,5 +39,5 @@ pub(crate) struct AccessLog {
     pub(crate) sink: Arc<Sink>,
     pub(crate) format: Arc<Format>,
     /// `None` is all requests.
-    pub condition: Option<LogCondition>,
+    pub(crate) condition: Option<LogCondition>,
 }

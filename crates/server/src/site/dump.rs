@@ -11,35 +11,35 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VirtualHosts {
     /// The addresses.
-    pub by_address: Vec<AddressHosts>,
+    pub(crate) by_address: Vec<AddressHosts>,
 }
 
 /// An address and port with its hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressHosts {
     /// `127.0.0.1:80`, `[::1]:80`, `*:80` or `*:*`.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether the name that a client asks for chooses among the hosts.
-    pub is_name_based: bool,
+    pub(crate) is_name_based: bool,
     /// The hosts, the default one first.
-    pub hosts: Vec<HostLine>,
+    pub(crate) hosts: Vec<HostLine>,
 }
 
 /// A virtual host as a line of `-S` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostLine {
     /// `ServerName`, or what stands for it.
-    pub name: String,
+    pub(crate) name: String,
     /// The port of `ServerName`; 0 is any.
-    pub port: u16,
+    pub(crate) port: u16,
     /// Where its `<VirtualHost` stands.
-    pub file: String,
+    pub(crate) file: String,
     /// The line there.
-    pub line: u32,
+    pub(crate) line: u32,
     /// `ServerAlias` without wildcards.
-    pub aliases: Vec<String>,
+    pub(crate) aliases: Vec<String>,
     /// `ServerAlias` with wildcards.
-    pub wild_aliases: Vec<String>,
+    pub(crate) wild_aliases: Vec<String>,
 }
 
 impl VirtualHosts {

@@ -156,11 +156,11 @@ pub struct Host {
     pub index: usize,
     pub(crate) name: Option<ServerName>,
     /// `ServerAlias`
-    pub aliases: Vec<String>,
+    pub(crate) aliases: Vec<String>,
     /// `ServerPath`
-    pub server_path: Option<String>,
+    pub(crate) server_path: Option<String>,
     /// `ServerAdmin`
-    pub server_admin: Option<String>,
+    pub(crate) server_admin: Option<String>,
     pub(crate) strict_host_check: bool,
     /// `AllowEncodedSlashes`
     pub encoded_slashes: EncodedSlashes,
