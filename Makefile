@@ -40,7 +40,8 @@ test: ## install what the tests need (apt) and run every test
 	@: > '$(TARGET)/not-run.txt'
 	TRIVET_BIN='$(abspath $(TARGET))/quick/trivet' \
 	TRIVET_NOT_RUN='$(abspath $(TARGET))/not-run.txt' \
-	$(CARGO) test --locked --workspace --no-fail-fast; status=$$?; \
+	$(CARGO) --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-runner'" \
+	test --locked --workspace --no-fail-fast; status=$$?; \
 	echo "$$(wc -l < '$(TARGET)/not-run.txt') checks not run here:"; \
 	cat '$(TARGET)/not-run.txt'; exit $$status
 
