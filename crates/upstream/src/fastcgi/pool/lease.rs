@@ -2,9 +2,8 @@
 //! connection if one was kept.
 
 use super::fresh::Epoch;
-use super::{
-    AppFacts, Granted, Idle, KNOWN_MS, Pool, PoolOptions, PoolWaiter, PoolWatch, fpm, lock,
-};
+use super::state::{AppFacts, Granted, Idle, Opening, PoolWaiter};
+use super::{KNOWN_MS, Pool, PoolOptions, PoolWatch, fpm, lock};
 use runtime::backend::KeptBackend;
 use runtime::backlog::Backlog;
 use runtime::descriptors::HeldDescriptors;
@@ -13,9 +12,6 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{self, Poll};
 use std::thread;
-
-/// What a request begins with that may be asked again.
-pub type Opening = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// The right of one request to one connection. It ends with this value, which the connection may
 /// outlive.
@@ -209,22 +205,6 @@ impl Pool {
         }
         state.idle.push(Idle { kept, since_ms: now_ms, _held: held });
         true
-    }
-}
-
-impl PoolWaiter {
-    /// Send its opening on the connection that it is about to be handed. To take in an answer has
-    /// woken the child for nothing (the kernel tells it that there is room to write): so soon
-    /// after that it finds the next request, where it would have gone to sleep and be woken again.
-    /// How many bytes were sent. The lock is held meanwhile, so that only those of this thread are
-    /// served. (php-32: 1.58 turns of a child for a request without, 1.24 with it)
-    pub(super) fn open(&self, kept: &KeptBackend) -> usize {
-        match &self.opening {
-            Some((of, opening)) if *of == thread::current().id() => {
-                kept.send_now((**opening).as_ref())
-            }
-            _ => 0,
-        }
     }
 }
 

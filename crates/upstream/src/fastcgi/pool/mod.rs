@@ -3,8 +3,8 @@
 //!
 //! A process has one [`Pool`] for each application, which its threads share; what all processes
 //! have is seen in the rows of the scoreboard. `share.rs` decides, `fpm.rs` reads how many children
-//! there are, `lease.rs` is what a request holds, `watch.rs` what a thread does meanwhile. What is
-//! said on a connection is not known here.
+//! there are, `state.rs` is what is under the lock, `lease.rs` what a request holds, `watch.rs` what
+//! a thread does meanwhile. What is said on a connection is not known here.
 //!
 //! No process waits for another: each computes its share from all rows, so that one that dies takes
 //! nothing with it but its row. What two of them get wrong at the same moment is one connection too
@@ -13,24 +13,22 @@
 mod fpm;
 mod fresh;
 mod lease;
+mod peak;
 mod share;
+mod state;
 mod watch;
 
-pub use lease::{Full, Lease, Opening};
+pub use lease::{Full, Lease};
+pub use state::Opening;
 pub use watch::PoolWatch;
 
-use fpm::FpmPool;
-use fresh::{Epoch, Fresh};
-use runtime::backend::{Address, KeptBackend};
+use runtime::backend::Address;
 use runtime::backlog::{AcceptQueue, Backlog};
 use runtime::clock;
-use runtime::descriptors::HeldDescriptors;
 use scoreboard::{POOLS, PoolSums, PoolView, Scoreboard};
-use std::collections::VecDeque;
+use state::{AppFacts, PoolState};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
-use std::thread::ThreadId;
 
 /// How often what is kept, and who waits, is looked at: what keeps others waiting is given up
 /// within 50 ms.
@@ -39,11 +37,6 @@ const LOOK_MS: u64 = 20;
 /// How long a connection is kept that nobody uses. To make another one takes far less than this;
 /// an application that is asked less often has its children for itself.
 const IDLE_MS: u64 = 1000;
-
-/// How long no connection is kept after a child was found at work that had ended its answer: the
-/// first time, when the machine may only have been busy, and at most.
-const WORKING_ON_MS: u64 = 5_000;
-const WORKING_ON_MOST_MS: u64 = 60_000;
 
 /// How long what was read about an application is taken for true.
 const KNOWN_MS: u64 = 60_000;
@@ -154,73 +147,6 @@ impl std::fmt::Debug for Pool {
     }
 }
 
-/// What the threads of this process know of an application, under one lock.
-///
-/// Each request that has or is given a connection counts once in `busy`, from `grant` to `end`: a
-/// waiter counts as soon as it is granted something, so that a place is not given twice before it
-/// wakes. Whoever gives up meanwhile has to give it back (`QueuePlace::drop`). Every change ends
-/// with `show`, or the other processes would go by what was.
-#[derive(Default)]
-struct PoolState {
-    options: PoolOptions,
-    /// Requests that have a connection, or are about to.
-    busy: u32,
-    /// Those of them that have heard nothing on it.
-    fresh: Fresh,
-    /// Connections that had answered and were open at once, at most: there is a child for each.
-    seen: u32,
-    idle: Vec<Idle>,
-    /// Who waits, in order.
-    queue: VecDeque<PoolWaiter>,
-    /// What those were given who have not taken it yet.
-    granted: Vec<(u64, Granted)>,
-    next_ticket: u64,
-    /// Since when nobody has listened there.
-    absent_since_ms: Option<u64>,
-    /// Until then children are expected to go on working after their answers.
-    works_on_until_ms: u64,
-    /// How long that time is.
-    works_on_ms: u64,
-    known: AppFacts,
-}
-
-/// What is known of an application beside what is on our connections.
-#[derive(Default)]
-struct AppFacts {
-    fpm: Option<FpmPool>,
-    backlog: Option<Backlog>,
-    /// When it was looked up, if it was.
-    since_ms: Option<u64>,
-    /// When it was last asked whether others wait, and the answer.
-    others_wait: (u64, Option<AcceptQueue>),
-    sums: (u64, PoolSums),
-    /// Since when there has been a queue.
-    full_since_ms: Option<u64>,
-}
-
-/// What a request is given: a connection that was kept, or the right to make one.
-enum Granted {
-    /// With how many bytes of the opening that were sent on it.
-    Kept(KeptBackend, usize),
-    New(Epoch),
-    /// Nothing: it has waited for too long.
-    Nothing,
-}
-
-struct Idle {
-    kept: KeptBackend,
-    since_ms: u64,
-    _held: Option<HeldDescriptors>,
-}
-
-struct PoolWaiter {
-    ticket: u64,
-    /// When it gives up.
-    until_ms: u64,
-    waker: Waker,
-    opening: Option<(ThreadId, Opening)>,
-}
-
 /// Nothing is left half done by whoever panics here: counts are put right by the guards.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -236,13 +162,13 @@ impl Pool {
 
     /// How many connections with a request this process may have now.
     fn busy_max(&self, state: &mut PoolState, now_ms: u64) -> u32 {
-        let (children, wanted) = (state.children(), state.wanted());
+        let children = state.children();
         // One that wants one has it, whatever the others want.
-        if children.is_none() || wanted <= 1 {
+        if children.is_none() || state.wanted() <= 1 {
             return u32::MAX;
         }
         let others = self.others_wait(state, now_ms);
-        share::busy_max(children, wanted, &self.sums(state, now_ms), others)
+        share::busy_max(children, state.wanted_lately(now_ms), &self.sums(state, now_ms), others)
     }
 
     /// What all processes have, as of this tick of the clock.
@@ -268,11 +194,14 @@ impl Pool {
         state.known.others_wait.1
     }
 
-    /// Whether one more connection may be kept.
+    /// Whether one more connection may be kept: to be there for later, or until the next look,
+    /// since under load it is wanted again at once.
     fn may_keep(&self, state: &mut PoolState, now_ms: u64) -> bool {
-        let most = share::idle_max(state.children(), state.seen);
         let own = u32::try_from(state.idle.len()).unwrap_or(u32::MAX);
-        own < most && self.sums(state, now_ms).idle < most
+        let most = share::idle_max(state.children(), state.seen);
+        let sums = self.sums(state, now_ms);
+        let is_for_later = own < most && sums.idle < most;
+        is_for_later || state.children().is_some_and(|children| share::may_linger(children, &sums))
     }
 
     /// Write what this process has into its row.
@@ -282,7 +211,7 @@ impl Pool {
         let short = |number: u32| u16::try_from(number).unwrap_or(u16::MAX);
         rows[at].set(PoolView {
             key: self.key,
-            wanted: short(state.wanted()),
+            wanted: short(state.wanted_lately(now_ms)),
             busy: short(state.busy),
             fresh: short(state.fresh.young(now_ms)),
             idle: u16::try_from(state.idle.len()).unwrap_or(u16::MAX),
@@ -312,7 +241,7 @@ impl Pool {
             } else {
                 // Those of the first rows stay, should too many have been kept at the same moment.
                 let others = self.sums(state, now_ms).idle_before;
-                state.idle.truncate(most.saturating_sub(others) as usize);
+                state.keep_recent(most.saturating_sub(others) as usize, now_ms);
             }
         }
         self.grant(state, now_ms);
@@ -362,104 +291,12 @@ impl Pool {
     }
 }
 
-impl PoolState {
-    /// A child was found at work that had ended its answer: no connection is kept for some time,
-    /// for twice as long as the last time if that is not long ago.
-    fn expect_working_on(&mut self, now_ms: u64) {
-        if now_ms < self.works_on_until_ms {
-            return; // it was asked before that was known
-        }
-        let is_soon = now_ms < self.works_on_until_ms.saturating_add(self.works_on_ms);
-        let again_ms = (2 * self.works_on_ms).min(WORKING_ON_MOST_MS);
-        self.works_on_ms = if is_soon { again_ms } else { WORKING_ON_MS };
-        self.works_on_until_ms = now_ms.saturating_add(self.works_on_ms);
-    }
-
-    fn children(&self) -> Option<u32> {
-        self.options.children.or_else(|| Some(self.known.fpm.as_ref()?.children))
-    }
-
-    /// Whether it stands for no connection, and nobody wants one.
-    fn is_unused(&self) -> bool {
-        self.busy == 0 && self.idle.is_empty() && self.queue.is_empty() && self.granted.is_empty()
-    }
-
-    fn wanted(&self) -> u32 {
-        u32::try_from(self.queue.len()).unwrap_or(u32::MAX).saturating_add(self.busy)
-    }
-
-    /// The connection that was used last: the others are nearer to their end.
-    fn take_idle(&mut self, now_ms: u64) -> Option<KeptBackend> {
-        while let Some(Idle { kept, since_ms, .. }) = self.idle.pop() {
-            let is_recent = now_ms.saturating_sub(since_ms) < LOOK_MS;
-            if if is_recent { kept.seems_quiet() } else { kept.is_quiet() } {
-                return Some(kept);
-            }
-        }
-        None
-    }
-
-    /// Whoever waits first has a connection, this one if there is one.
-    fn give(&mut self, kept: Option<KeptBackend>, now_ms: u64) {
-        let Some(waiter) = self.queue.pop_front() else { return };
-        let sent = kept.as_ref().map_or(0, |kept| waiter.open(kept));
-        let granted = self.grant(kept, sent, now_ms);
-        self.granted.push((waiter.ticket, granted));
-        waiter.waker.wake();
-    }
-
-    /// Those give up who have waited for too long. They are few, and most of those who wait longest
-    /// are in front.
-    fn dismiss(&mut self, now_ms: u64) {
-        let (queue, granted) = (&mut self.queue, &mut self.granted);
-        queue.retain(|waiter| {
-            let waits_on = now_ms < waiter.until_ms;
-            if !waits_on {
-                granted.push((waiter.ticket, Granted::Nothing));
-                waiter.waker.wake_by_ref();
-            }
-            waits_on
-        });
-    }
-
-    /// One more request has a connection, on which so many bytes of it were sent.
-    fn grant(&mut self, kept: Option<KeptBackend>, sent: usize, now_ms: u64) -> Granted {
-        self.busy += 1;
-        match kept {
-            Some(kept) => Granted::Kept(kept, sent),
-            None => Granted::New(self.fresh.add(now_ms)),
-        }
-    }
-
-    /// One less has one; `fresh` if it has heard nothing on it.
-    fn end(&mut self, fresh: Option<Epoch>) {
-        self.busy = self.busy.saturating_sub(1);
-        fresh.into_iter().for_each(|made| self.fresh.remove(made));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn address(number: usize) -> Address {
         Address::Unix(format!("/run/{number}.sock").into())
-    }
-
-    #[test]
-    fn the_more_often_children_work_on_the_longer_nothing_is_kept() {
-        let (mut state, mut now_ms) = (PoolState::default(), 1_000_000);
-        let mut found = |now_ms| {
-            state.expect_working_on(now_ms);
-            state.expect_working_on(now_ms + 1);
-            state.works_on_until_ms
-        };
-        for expected_ms in [5_000, 10_000, 20_000, 40_000, 60_000, 60_000] {
-            assert_eq!(found(now_ms), now_ms + expected_ms);
-            now_ms += expected_ms + 1000;
-        }
-        now_ms += 60_000;
-        assert_eq!(found(now_ms), now_ms + 5_000);
     }
 
     #[test]
