@@ -3,8 +3,8 @@
 //!
 //! A process has one [`Pool`] for each application, which its threads share; what all processes
 //! have is seen in the rows of the scoreboard. `share.rs` decides, `fpm.rs` reads how many children
-//! there are, `state.rs` is what is under the lock, `lease.rs` what a request holds, `watch.rs` what
-//! a thread does meanwhile. What is said on a connection is not known here.
+//! there are, `state.rs` is what is under the lock, `lease.rs` what a request holds, and `watch.rs`
+//! what a thread does meanwhile. What is said on a connection is not known here.
 //!
 //! No process waits for another: each computes its share from all rows, so that one that dies takes
 //! nothing with it but its row. What two of them get wrong at the same moment is one connection too
