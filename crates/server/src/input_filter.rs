@@ -1,6 +1,5 @@
 //! Filters of request bodies: what a body passes on its way to a program.
 
-use crate::request_context::RequestContext;
 use message::Refusal;
 
 /// A filter at work on one body.
@@ -22,12 +21,4 @@ pub trait InputFilter {
 
     /// What the body is still coded with behind the filter; `None` if with nothing.
     fn coding_left(&self) -> Option<&[u8]>;
-}
-
-/// The filter that the body of a request has to pass, if one has to.
-pub(crate) type ChooseInput = fn(&RequestContext<'_>) -> Option<Box<dyn InputFilter>>;
-
-/// The filter that the body of this request has to pass, if one has to.
-pub fn of(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
-    request.site().phases.input.and_then(|choose| choose(request))
 }

@@ -1,10 +1,10 @@
 //! What a module is to the rest of the server: its names, its directives and its hooks. The list
 //! of all modules stands in crate `modules`; here nobody knows one from another.
 
-use crate::input_filter::ChooseInput;
 use crate::metadata::Naming;
 use crate::phase::{
-    ContentFilter, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve, Translate,
+    ChooseInput, ContentFilter, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve,
+    Translate,
 };
 use crate::request_context::RequestContext;
 use crate::server::Server;

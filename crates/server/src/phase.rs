@@ -6,7 +6,7 @@ use crate::content_coding::{Coding, Uncertain};
 use crate::context::Context;
 use crate::failure::{Failure, Stop};
 use crate::handler::Handler;
-use crate::input_filter::ChooseInput;
+use crate::input_filter::InputFilter;
 use crate::mapping::Place;
 use crate::metadata::Naming;
 use crate::question;
@@ -118,6 +118,9 @@ pub(crate) type OpenTo = fn(&Settings, Method) -> Option<bool>;
 /// was asked for.
 pub(crate) type OnlyChoice = fn(&RequestContext<'_>, asked: &[u8]) -> bool;
 
+/// The filter that the body of a request has to pass, if one has to.
+pub(crate) type ChooseInput = fn(&RequestContext<'_>) -> Option<Box<dyn InputFilter>>;
+
 /// The hooks of the modules that are there, phase by phase.
 pub struct Phases {
     pub(crate) read: Vec<Hook>,
@@ -148,6 +151,11 @@ pub struct Phases {
     pub(crate) only_choice: Vec<OnlyChoice>,
     pub(crate) adds_always: Vec<fn(&Settings) -> bool>,
     pub(crate) tracks_first_byte: Vec<fn(&Settings) -> bool>,
+}
+
+/// The filter that the body of this request has to pass, if one has to.
+pub fn input_filter(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
+    request.site().phases.input.and_then(|choose| choose(request))
 }
 
 /// Everything that is to be known before something can answer. For a look-up this is all there is.

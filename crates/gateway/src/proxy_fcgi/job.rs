@@ -19,8 +19,8 @@ use scoreboard::WaitCause;
 use server::accounting::AnswerWaits;
 use server::failure::{Failure, Stop};
 use server::handler::Handler;
-use server::input_filter;
 use server::large_future::boxed;
+use server::phase;
 use server::request_context::{LookupPurpose, RequestContext};
 use server::response::Response;
 use server::script::body::ScriptBody;
@@ -81,7 +81,7 @@ pub(crate) struct FcgiAnswer {
 impl FcgiWork {
     /// Of a request. A body whose length nobody says is read to its end.
     pub(crate) async fn of(request: &RequestContext<'_>) -> Result<Self, Stop> {
-        let unpacker = input_filter::of(request).filter(|_| !request.lineage.is_error_document);
+        let unpacker = phase::input_filter(request).filter(|_| !request.lineage.is_error_document);
         let unpacked = unpacker.as_ref().map(|it| it.coding_left().map(<[u8]>::to_vec));
         let body = match request.received().incoming {
             None => ScriptBody::None,

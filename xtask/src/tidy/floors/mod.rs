@@ -22,8 +22,8 @@ const FLOORS: &[(&str, &[&str])] = &[
             "compat fields own_url pace",
             KNOT_FLOOR,
             "mpm_settings request_state thread_state waiting",
-            "content_coding descriptors failure going_on http_date identity key_number",
-            "large_future negotiated resolve short_size table transport",
+            "content_coding descriptors failure going_on http_date identity input_filter",
+            "key_number large_future negotiated resolve short_size table transport",
         ],
     ),
     (
@@ -105,7 +105,6 @@ const KNOT: (&str, &[&str]) = (
         "file_response",
         "handler",
         "held",
-        "input_filter",
         "mapping",
         "metadata",
         "module",
