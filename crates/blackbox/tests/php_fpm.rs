@@ -328,12 +328,15 @@ fn the_time_of_a_script_is_time_of_a_backend(mpm: Mpm) {
     let format = "\"%U %{backend_first_byte}^TU %{cpu}^TU %{backend_connect}^TU\"";
     let site = Site::new(mpm).access_log(format);
     let Some((server, _fpm)) = start_site("the_time_of_a_script", site, 2) else { return };
+    let begun = Instant::now();
     assert_eq!(server.get("/sleep.php?ms=300").status, 200);
+    let seen_us = u64::try_from(begun.elapsed().as_micros()).unwrap();
     let line = &server.wait_log(1)[0];
     let times: Vec<u64> = line.split(' ').skip(1).map(|word| word.parse().unwrap()).collect();
     // A busy machine may let the script begin before the server looks at the clock.
-    assert!((250_000..400_000).contains(&times[0]), "{line}");
-    assert!(times[1] < 50_000 && times[2] < 50_000, "{line}");
+    assert!(times[0] >= 250_000, "{line}");
+    // What the client has waited beside that is all that the others can be.
+    assert!(times.iter().sum::<u64>() <= seen_us, "{line}, and {seen_us} were seen");
 }
 
 fn a_folder_is_served_with_the_fpm_that_is_named(mpm: Mpm) {
