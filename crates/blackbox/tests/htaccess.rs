@@ -37,6 +37,20 @@ fn a_change_holds_with_the_next_request(mpm: Mpm) {
     }
 }
 
+/// The times of a file move on with the kernel's tick: a change within one shows in none of them.
+fn a_change_of_the_same_length_within_a_tick_holds_as_well(mpm: Mpm) {
+    let (server, site) = server(mpm, "");
+    let mut client = server.connect();
+    let file = site.join(".htaccess");
+    fs::write(&file, "Require all granted\n").unwrap();
+    for round in 0..45 {
+        for (text, status) in [("Require all denied \n", 403), ("Require all granted\n", 200)] {
+            fs::write(&file, text).unwrap();
+            assert_eq!(client.get("/").status, status, "{text} in round {round}");
+        }
+    }
+}
+
 fn a_mistake_shuts_the_folder_and_is_told(mpm: Mpm) {
     let (server, site) = server(mpm, "");
     site.write("in/a.txt", "a");
@@ -121,6 +135,7 @@ fn an_endless_expression_is_an_error_and_a_log_line(mpm: Mpm) {
 
 each_mpm!(
     a_change_holds_with_the_next_request,
+    a_change_of_the_same_length_within_a_tick_holds_as_well,
     a_mistake_shuts_the_folder_and_is_told,
     what_is_not_there_yet_is_told_with_its_line,
     what_is_odd_is_told_but_not_for_ever,

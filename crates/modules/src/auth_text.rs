@@ -2,6 +2,7 @@
 //! they have changed, and taken apart by the rules of `ap_cfg_getline` and `ap_getword`
 //! (server/util.c). What the words mean is the business of the modules that ask.
 
+use runtime::clock;
 use runtime::file::{self, Errno, FileAttributes, FileType, Links, OpenPurpose};
 use server::question;
 use server::request_context::RequestContext;
@@ -28,6 +29,8 @@ pub(crate) struct Texts {
 /// A file as it was when it was read.
 struct CachedFile {
     status: FileAttributes,
+    /// Whether a later change would show in that.
+    is_settled: bool,
     text: Rc<[u8]>,
 }
 
@@ -58,7 +61,7 @@ impl Texts {
             // A folder, or something that may never end (ap_pcfg_openfile).
             return Err(Errno::BADF);
         }
-        let is_current = |known: &&CachedFile| known.status == status;
+        let is_current = |known: &&CachedFile| known.is_settled && known.status == status;
         if let Some(known) = self.known.borrow().get(path).filter(is_current) {
             return Ok(AuthText::Kept(known.text.clone()));
         }
@@ -66,6 +69,7 @@ impl Texts {
         if status.size > KEPT_BYTES_MAX {
             return Ok(AuthText::Long(opened));
         }
+        let is_settled = status.would_show_change(clock::unix_us());
         let mut text = Vec::new();
         let read = opened.take(KEPT_BYTES_MAX).read_to_end(&mut text);
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
@@ -76,7 +80,7 @@ impl Texts {
         if known.len() >= FILES_MAX {
             known.clear();
         }
-        known.insert(path.to_owned(), CachedFile { status, text: text.clone() });
+        known.insert(path.to_owned(), CachedFile { status, is_settled, text: text.clone() });
         Ok(AuthText::Kept(text))
     }
 }

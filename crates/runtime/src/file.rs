@@ -115,7 +115,17 @@ impl FileAttributes {
     pub fn modified_us(&self) -> i64 {
         i64::try_from(self.modified_ns.div_euclid(1000)).unwrap_or(0)
     }
+
+    /// Whether a change from `now_us` on (microseconds since 1970) would show in these attributes.
+    /// The times of files move on with the kernel's tick, every 1 to 10 ms: what was read within
+    /// the tick of the last change may change once more, and keep its times and even its size.
+    pub fn would_show_change(&self, now_us: i64) -> bool {
+        self.changed_ns + TICK_NS < i128::from(now_us) * 1000
+    }
 }
+
+/// Twice the longest tick of the kernel (`CONFIG_HZ=100`).
+const TICK_NS: i128 = 20_000_000;
 
 /// Kinds of file that the server tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,6 +337,15 @@ pub fn path_from(bytes: Vec<u8>) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_shows_once_the_tick_of_the_last_one_is_over() {
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        let status = FileAttributes { changed_ns: 5_000_000_000, ..status(&file).unwrap() };
+        assert!(!status.would_show_change(5_000_000) && !status.would_show_change(5_010_000));
+        assert!(!status.would_show_change(4_000_000), "a clock that was set back");
+        assert!(status.would_show_change(5_020_001));
+    }
 
     #[test]
     fn what_was_loaded_is_cached_and_the_end_of_a_file_is_no_trouble() {

@@ -2,6 +2,7 @@
 //! later requests as long as the same is there. What such a file says is not known here.
 
 use crate::resolve::Root;
+use runtime::clock;
 use runtime::file::{self, Errno};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(crate) struct AccessFile {
 
 impl AccessFile {
     /// Look for it. What was found, and the same to be compared with later; that is `None` for what
-    /// cannot be known.
+    /// cannot be known, and for what changed just now: another change might not show.
     pub(crate) fn look(
         root: Option<Arc<Root>>,
         path: &[u8],
@@ -26,7 +27,7 @@ impl AccessFile {
     ) -> (Result<file::FileAttributes, Errno>, Option<Self>) {
         let found = status(root.as_deref(), path, now_s);
         let known = match found {
-            Ok(status) => Some(Some(status)),
+            Ok(status) => status.would_show_change(clock::unix_us()).then_some(Some(status)),
             Err(Errno::NOENT | Errno::NOTDIR) => Some(None),
             Err(_) => None,
         };
@@ -55,15 +56,19 @@ fn status(root: Option<&Root>, path: &[u8], now_s: i64) -> Result<file::FileAttr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::os::unix::ffi::OsStrExt;
+    use std::{fs, iter};
 
     #[test]
     fn a_file_that_comes_changes_or_goes_is_another() {
         let folder = std::env::temp_dir().join(format!("trivet-access-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let (file, other) = (folder.join(".htaccess"), folder.join("other"));
-        let look = || AccessFile::look(None, file.as_os_str().as_bytes(), 0).1.unwrap();
+        let look = || {
+            let mut looks =
+                iter::repeat_with(|| AccessFile::look(None, file.as_os_str().as_bytes(), 0).1);
+            looks.find_map(|known| known).unwrap()
+        };
         let absent = look();
         assert!(absent.is_unchanged(0));
         fs::write(&file, "1").unwrap();

@@ -15,6 +15,7 @@ use config::{ConfigTree, Diagnostic, Node, Severity};
 use logging::level::Level;
 use logging::message::Message;
 use message::Status;
+use runtime::clock;
 use runtime::file::{self, Errno, FileType};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -47,9 +48,19 @@ pub(crate) struct Htaccess {
 /// A file as it was when it was parsed.
 struct ParsedFile {
     status: file::FileAttributes,
+    /// Whether a change since it was read would show in that.
+    is_settled: bool,
     overrides: Overrides,
     /// The first error, if there was one, in httpd's words.
     section: Result<Arc<Section>, Arc<str>>,
+}
+
+impl ParsedFile {
+    /// Whether what was read of it holds for a file with this `status`. If it does not, a long one
+    /// is read once more while its readers wait, and then it has settled.
+    fn is(&self, status: &file::FileAttributes, overrides: &Overrides) -> bool {
+        self.is_settled && self.status == *status && self.overrides == *overrides
+    }
 }
 
 /// Why there are no settings of a file.
@@ -71,6 +82,7 @@ pub(crate) struct Long {
     path: Vec<u8>,
     folder: Vec<u8>,
     status: file::FileAttributes,
+    is_settled: bool,
     overrides: Overrides,
     file: File,
     text: Vec<u8>,
@@ -138,24 +150,24 @@ impl Htaccess {
         overrides: &Overrides,
     ) -> Result<Arc<Section>, NotRead> {
         let name = String::from_utf8_lossy(&path).into_owned();
-        let is_current =
-            |known: &&ParsedFile| known.status == status && known.overrides == *overrides;
+        let is_current = |known: &&ParsedFile| known.is(&status, overrides);
         if let Some(known) = self.known.borrow().get(&path).filter(is_current) {
             return known.section.clone().map_err(|text| refused(&name, &text).into());
         }
         let error = |error: String| unreadable(&path, folder, &error);
+        let is_settled = status.would_show_change(clock::unix_us());
         let file = open(request, &path).map_err(|errno| error(errno.to_string()))?;
         // It may be newer than `status`; then the next request sees another one, and reads again.
         let text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
         let overrides = overrides.clone();
         if text.len() > INLINE_BYTES_MAX {
             let folder = folder.to_vec();
-            let long = Long { path, folder, status, overrides, file, text };
+            let long = Long { path, folder, status, is_settled, overrides, file, text };
             return Err(NotRead::Long(Box::new(long)));
         }
         let folder = String::from_utf8_lossy(folder);
         let parsed = parse(&request.site().language, &name, &folder, &text, overrides.clone());
-        let section = self.keep(request, path, status, overrides, parsed);
+        let section = self.keep(request, path, (status, is_settled), overrides, parsed);
         section.map_err(|text| refused(&name, &text).into())
     }
 
@@ -164,7 +176,7 @@ impl Htaccess {
     /// # Errors
     /// 403 if it cannot be read, or is too long; what [`question::elsewhere`] says.
     pub(crate) async fn read(&self, request: &RequestContext<'_>, long: Long) -> Result<(), Stop> {
-        let Long { path, folder, status, overrides, file, mut text } = long;
+        let Long { path, folder, status, is_settled, overrides, file, mut text } = long;
         let about = (&path, status.identity, status.modified_ns, status.changed_ns, &overrides);
         let server = request.context.server();
         let [name, in_folder] = [&path, &folder].map(|it| String::from_utf8_lossy(it).into_owned());
@@ -179,11 +191,10 @@ impl Htaccess {
         let parsed = (*parsed.await?).clone();
         let parsed = parsed.map_err(|error| unreadable(&path, &folder, &error))?;
         // Others may have waited for it as well, and one of them was first.
-        let is_it = |known: &ParsedFile| known.status == status && known.overrides == overrides;
-        if self.known.borrow().get(&path).is_some_and(is_it) {
+        if self.known.borrow().get(&path).is_some_and(|known| known.is(&status, &overrides)) {
             return Ok(());
         }
-        let _ = self.keep(request, path, status, overrides, parsed);
+        let _ = self.keep(request, path, (status, is_settled), overrides, parsed);
         Ok(())
     }
 
@@ -192,7 +203,7 @@ impl Htaccess {
         &self,
         request: &RequestContext<'_>,
         path: Vec<u8>,
-        status: file::FileAttributes,
+        (status, is_settled): (file::FileAttributes, bool),
         overrides: Overrides,
         parsed: ParsedText,
     ) -> Result<Arc<Section>, Arc<str>> {
@@ -210,7 +221,8 @@ impl Htaccess {
             text_bytes = own_bytes;
         }
         self.text_bytes.set(text_bytes);
-        known.insert(path, ParsedFile { status, overrides, section: section.clone() });
+        let file = ParsedFile { status, is_settled, overrides, section: section.clone() };
+        known.insert(path, file);
         section
     }
 }
