@@ -1,6 +1,9 @@
 //! From the place that a URL was mapped to, to what is there, and to the settings that hold: the
 //! directory, file, location and if walks of httpd (server/request.c).
 
+mod condition;
+pub(crate) mod htaccess;
+
 use crate::failure::{Failure, Stop};
 use crate::large_future::boxed;
 use crate::mapping::PlaceEntry;
@@ -8,12 +11,11 @@ use crate::names;
 use crate::phase;
 use crate::request_context::RequestContext;
 use crate::resolve::{self, LinkPolicy, Policies};
-use crate::site::condition;
-use crate::site::htaccess::{Long, NotRead};
 use crate::site::locate::{Layers, Matching, of_file};
 use crate::site::overrides::Overrides;
 use crate::site::settings::core::Outline;
 use crate::site::settings::{Section, Settings};
+use htaccess::{Long, NotRead};
 use message::Status;
 use pattern::LimitExceeded;
 use runtime::file::{Errno, FileAttributes as FileStatus, FileType};

@@ -3,11 +3,9 @@
 
 pub(crate) mod access_file;
 pub mod builder;
-pub(crate) mod condition;
 pub mod custom_log;
 pub mod dump;
 pub mod host;
-pub(crate) mod htaccess;
 pub(crate) mod language;
 pub mod lexical;
 pub(crate) mod locate;
