@@ -198,7 +198,7 @@ fn details_come_after_everything_that_ab_says(mpm: Mpm) {
     assert!(report.ends_with(" (longest request)\n"), "{report}");
     assert!(details.contains("p99.9 "), "{details}");
     assert!(details.contains("the server (trivet): "), "{details}");
-    assert!(details.contains("doubtful: p90 of 50"), "{details}");
+    assert!(details.contains("doubtful: with 50 requests, p90"), "{details}");
 }
 
 /// Once: it is no server of ours.

@@ -285,7 +285,7 @@ fn what_cannot_be_understood_names_the_place_and_what_was_near() {
         (&["-p", "1-5:3", "-c", "5", "http://a/"], "-c and a pattern both set"),
         (&["--replay", "/no/such/log", "-m", "PUT", "http://a/"], "what the log says: no -m"),
         (&["--rush", "1-x:60", "http://a/"], "(byte 3)"),
-        (&["--expect", "2000", "http://a/"], "a status was expected"),
+        (&["--expect", "2000", "http://a/"], "expected a status"),
         (&["--fail-if", "p99>+10%", "http://a/"], "+10% compares two runs"),
         (&["--find-max", "p99<+10ms", "http://a/"], "see --diff"),
     ];
@@ -455,7 +455,7 @@ fn a_log_is_sent_again_as_it_came() {
     let words =
         ["--replay", &log.display().to_string(), "--speed", "4", "--json", "-q", &url(&first, "/")];
     let ran = bench(&words);
-    assert!(ran.err.contains("1 lines cannot be sent again"), "{}", ran.err);
+    assert!(ran.err.contains("1 lines cannot be replayed"), "{}", ran.err);
     let figures = ran.figures();
     assert_eq!(number(&figures, "summary.requests"), 3.0, "{figures}");
     assert!(number(&figures, "summary.elapsed_s") >= 0.4, "{figures}");

@@ -73,7 +73,7 @@ fn who_never_answers_fails_every_user_of_a_run_that_time_ends() {
         assert_eq!(number(&figures, "urls.0.errors"), *requests, "{words:?}: {figures}");
         assert_eq!(number(&figures, "summary.latency_us.count"), *requests, "{words:?}: {figures}");
         assert!(number(&figures, "summary.latency_us.min") > 300_000.0, "{words:?}: {figures}");
-        assert_eq!(figures["firsts"][0]["text"], "nothing in all of the run", "{figures}");
+        assert_eq!(figures["firsts"][0]["text"], "no answer in the whole run", "{figures}");
     }
     let ran = try_for(&["-c", "2", "-d", "1s", "--page"], &stub.url());
     let pages = ["failed", "aborted"].map(|name| format!("summary.pages.{name}"));

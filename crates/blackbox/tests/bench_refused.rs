@@ -16,7 +16,7 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 fn a_port_where_nobody_listens_is_refused() {
     let address = blackbox::httpd::free_address("127.0.0.1");
     let url = format!("http://{address}/");
-    let line = format!("trivet bench: {address}: connection refused: nobody listens there\n");
+    let line = format!("trivet bench: {address}: connection refused: nothing is listening there\n");
     let paces: &[&[&str]] = &[
         &[],
         &["-c", "50", "-t", "2", "-d", "1h"],

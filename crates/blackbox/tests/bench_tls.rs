@@ -267,7 +267,7 @@ fn without_http2_at_the_server_http1_is_spoken_and_that_is_said() {
     let http1 = secured(&certificate, "").replace(" http2", "");
     let nginx = Nginx::start(&[PAGE], &[http1, "listen PORT;".to_owned()]);
     let run = Run::with(&url(&nginx, 0), "-k -t 1 -n 60 -c 6 --http2 --streams 3");
-    run.is_flawless(60).says("the server does not choose HTTP/2: this is HTTP/1.1");
+    run.is_flawless(60).says("the server did not choose HTTP/2: these figures are for HTTP/1.1");
     let log = nginx.log(0, 60);
     assert_eq!(connections(&log), (6, 60));
     assert_eq!(log.iter().find(|line| !line.contains(" HTTP/1.1 GET / 200")), None);

@@ -55,7 +55,7 @@ impl Pacer {
     /// 2 it takes half the time.
     pub fn recorded(mut moments_ns: Vec<u64>, speed: f64) -> Result<Self, SyntaxFault> {
         if !SPEEDS.contains(&speed) {
-            let what = format!("a speed from {} to {} was expected", SPEEDS.start(), SPEEDS.end());
+            let what = format!("expected a speed from {} to {}", SPEEDS.start(), SPEEDS.end());
             return Err(SyntaxFault::new(&speed.to_string(), 0, what));
         }
         moments_ns.sort_unstable();

@@ -109,7 +109,7 @@ impl LoadPattern {
                 break;
             }
             if !reader.scanner.eat(",") {
-                return Err(reader.scanner.fault("a comma or the end was expected"));
+                return Err(reader.scanner.fault("expected a comma or the end"));
             }
         }
         let pattern =
@@ -138,7 +138,7 @@ impl LoadPattern {
                 return Self::steps(reader.kind.unwrap_or(LoadKind::Users), &levels, each_ns);
             }
             if !reader.scanner.eat(",") {
-                return Err(reader.scanner.fault("a comma or the end was expected"));
+                return Err(reader.scanner.fault("expected a comma or the end"));
             }
         }
     }
@@ -151,7 +151,7 @@ impl LoadPattern {
     ) -> Result<Self, SyntaxFault> {
         check_level(kind, level)?;
         if level <= 0.0 {
-            return Err(SyntaxFault::new(&level.to_string(), 0, "a level above 0 was expected"));
+            return Err(SyntaxFault::new(&level.to_string(), 0, "expected a level above 0"));
         }
         duration_ns.map_or(Ok(()), check_duration)?;
         let segment = Segment { start_ns: 0, len_ns: duration_ns, from: level, to: level };
@@ -179,11 +179,7 @@ impl LoadPattern {
         check_duration(each_ns)?;
         check_duration(each_ns.saturating_mul(levels.len() as u64))?;
         if levels.len() > SEGMENTS_MAX {
-            return Err(SyntaxFault::new(
-                "",
-                0,
-                format!("{SEGMENTS_MAX} steps at most were expected"),
-            ));
+            return Err(SyntaxFault::new("", 0, format!("expected at most {SEGMENTS_MAX} steps")));
         }
         let mut segments = Vec::with_capacity(levels.len());
         for (start_ns, &level) in (0u64..).map(|n| n * each_ns).zip(levels) {
@@ -194,7 +190,7 @@ impl LoadPattern {
         if pattern.peak() > 0.0 {
             Ok(pattern)
         } else {
-            Err(SyntaxFault::new("", 0, "a level above 0 was expected"))
+            Err(SyntaxFault::new("", 0, "expected a level above 0"))
         }
     }
 
@@ -242,8 +238,8 @@ fn check_level(kind: LoadKind, level: f64) -> Result<(), SyntaxFault> {
         LoadKind::Rate => (RATE_MAX, true),
     };
     let what = match kind {
-        _ if !(0.0..=max).contains(&level) => format!("a level from 0 to {max} was expected"),
-        LoadKind::Users if !whole => "a whole number of users was expected".to_owned(),
+        _ if !(0.0..=max).contains(&level) => format!("expected a level from 0 to {max}"),
+        LoadKind::Users if !whole => "expected a whole number of users".to_owned(),
         _ => return Ok(()),
     };
     Err(SyntaxFault::new(&level.to_string(), 0, what))
@@ -254,7 +250,7 @@ fn check_duration(duration_ns: u64) -> Result<(), SyntaxFault> {
         return Ok(());
     }
     let text = format!("{} s", duration_ns as f64 / 1e9);
-    Err(SyntaxFault::new(&text, 0, "a duration above 0 and of a year at most was expected"))
+    Err(SyntaxFault::new(&text, 0, "expected a duration above 0 and of at most a year"))
 }
 
 /// Reads one interval after the other.
@@ -300,9 +296,7 @@ impl PatternParser<'_> {
             return Ok(None);
         }
         let Some(level) = self.last else {
-            return Err(self
-                .scanner
-                .fault("levels and a duration were expected, such as 1-150:60"));
+            return Err(self.scanner.fault("expected levels and a duration, such as 1-150:60"));
         };
         let len_ns = scan_duration(&mut self.scanner)?;
         Ok(Some(Interval { from: level, to: level, len_ns, is_expo: false, steps: None }))
@@ -312,10 +306,10 @@ impl PatternParser<'_> {
         let start = self.scanner.clone();
         let (from, to) = if self.scanner.eat("[") { self.regions()? } else { self.levels()? };
         if from.max(to) > self.level_max() {
-            return Err(start.fault(format!("{} at most were expected", self.level_max())));
+            return Err(start.fault(format!("expected at most {}", self.level_max())));
         }
         if !self.scanner.eat(":") {
-            return Err(self.scanner.fault("a colon and a duration were expected"));
+            return Err(self.scanner.fault("expected a colon and a duration"));
         }
         let len_ns = scan_duration(&mut self.scanner)?;
         let mut interval = Interval { from, to, len_ns, is_expo: false, steps: None };
@@ -335,7 +329,7 @@ impl PatternParser<'_> {
         } else if self.scanner.eat("step=") {
             interval.steps = Some(self.count("the number of steps", 2)?);
         } else {
-            return Err(start.fault("expo or step=N was expected"));
+            return Err(start.fault("expected expo or step=N"));
         }
         Ok(())
     }
@@ -358,7 +352,7 @@ impl PatternParser<'_> {
                 return Ok(sum);
             }
             if !self.scanner.eat(",") {
-                return Err(self.scanner.fault("a comma or ] was expected"));
+                return Err(self.scanner.fault("expected a comma or ]"));
             }
         }
     }
@@ -389,7 +383,7 @@ impl PatternParser<'_> {
         let digits = self.scanner.take_while(|c| c.is_ascii_digit());
         let most = SEGMENTS_MAX as u32;
         let count = digits.parse().ok().filter(|count| (least..=most).contains(count));
-        count.ok_or_else(|| start.fault(format!("{what}, from {least} to {most}, was expected")))
+        count.ok_or_else(|| start.fault(format!("expected {what} from {least} to {most}")))
     }
 
     /// Adds the straight pieces of an interval.
@@ -404,10 +398,10 @@ impl PatternParser<'_> {
         let pieces = pieces.min(u32::try_from(len_ns).unwrap_or(u32::MAX));
         let start_ns = self.segments.last().and_then(Segment::end_ns).unwrap_or(0);
         if self.segments.len() + pieces as usize > SEGMENTS_MAX {
-            return Err(format!("with this the pattern has more than {SEGMENTS_MAX} pieces"));
+            return Err(format!("this gives the pattern more than {SEGMENTS_MAX} pieces"));
         }
         if start_ns + len_ns > DURATION_NS_MAX {
-            return Err("with this the pattern is longer than a year".to_owned());
+            return Err("this makes the pattern longer than a year".to_owned());
         }
         let edge =
             |piece: u32| (u128::from(len_ns) * u128::from(piece) / u128::from(pieces)) as u64;

@@ -57,7 +57,7 @@ fn faults_name_the_place_and_what_was_expected() {
         ("1.5-2:60", 0, "a whole number of users"),
         ("1-1000001:60", 2, "from 0 to 1000000"),
         ("1r-100000001r:60", 3, "from 0 to 100000000"),
-        ("[1-1000000,1]:60", 0, "1000000 at most"),
+        ("[1-1000000,1]:60", 0, "at most 1000000"),
         ("1-2:60:sine", 7, "expo or step=N"),
         ("0-2:60:expo", 7, "above 0"),
         ("1-2:60:step=1", 12, "from 2 to"),

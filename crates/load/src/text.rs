@@ -153,7 +153,7 @@ impl<'a> TextScanner<'a> {
             && text.len() <= NUMBER_BYTES_MAX;
         match text.parse::<f64>() {
             Ok(number) if good => Ok(number),
-            _ => Err(SyntaxFault::new(self.text, start, format!("{what} was expected"))),
+            _ => Err(SyntaxFault::new(self.text, start, format!("expected {what}"))),
         }
     }
 
@@ -184,7 +184,7 @@ pub fn duration(text: &str) -> Result<u64, SyntaxFault> {
     if scanner.is_at_end() { Ok(duration_ns) } else { Err(scanner.fault(UNIT_WANTED)) }
 }
 
-const UNIT_WANTED: &str = "a unit of time was expected: ms, s, m or h";
+const UNIT_WANTED: &str = "expected a unit of time: ms, s, m or h";
 
 /// Takes a duration above 0.
 pub(crate) fn scan_duration(scanner: &mut TextScanner<'_>) -> Result<u64, SyntaxFault> {
@@ -201,10 +201,10 @@ pub(crate) fn scan_duration(scanner: &mut TextScanner<'_>) -> Result<u64, Syntax
         };
     let duration_ns = (number * unit_ns).round();
     if duration_ns < 1.0 {
-        return Err(start.fault("a duration above 0 was expected"));
+        return Err(start.fault("expected a duration above 0"));
     }
     if duration_ns > DURATION_NS_MAX as f64 {
-        return Err(start.fault("a duration of a year at most was expected"));
+        return Err(start.fault("expected a duration of at most a year"));
     }
     Ok(duration_ns as u64)
 }
@@ -272,10 +272,7 @@ mod tests {
             duration("5x").unwrap_err().to_string(),
             format!("\"5x\": at \"x\" (byte 2): {UNIT_WANTED}")
         );
-        assert_eq!(
-            duration("").unwrap_err().to_string(),
-            "\"\": at its end: a duration was expected"
-        );
+        assert_eq!(duration("").unwrap_err().to_string(), "\"\": at its end: expected a duration");
         let long = format!("{}\u{e9}x{}", "\u{e9}".repeat(50), "y".repeat(5000));
         let fault = SyntaxFault::new(&long, 101, "no").to_string();
         assert!(fault.len() < 300 && fault.contains('x'), "{fault}");

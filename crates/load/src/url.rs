@@ -74,7 +74,7 @@ impl Url {
         let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
         let trimmed = text.trim_matches([' ', '\t']);
         if trimmed.is_empty() {
-            return Err(SyntaxFault::new(text, 0, "a URL was expected"));
+            return Err(SyntaxFault::new(text, 0, "expected a URL"));
         }
         if trimmed.len() > URL_BYTES_MAX {
             return Err(SyntaxFault::new(text, 0, format!("longer than {URL_BYTES_MAX} bytes")));
@@ -88,7 +88,8 @@ impl Url {
         }
         let (scheme, rest) = match split_scheme(trimmed) {
             Some((name, rest)) => {
-                let only = || SyntaxFault::new(text, place(name), "only http and https are known");
+                let what = "only http and https are supported";
+                let only = || SyntaxFault::new(text, place(name), what);
                 (Scheme::of(name).ok_or_else(only)?, rest)
             }
             None => (Scheme::Http, trimmed.strip_prefix("//").unwrap_or(trimmed)),

@@ -60,8 +60,8 @@ fn the_usual_port_is_not_part_of_the_authority() {
 #[test]
 fn faults_say_what_and_where() {
     let rows: &[(&str, usize, &str)] = &[
-        ("", 0, "a URL was expected"),
-        ("  ", 0, "a URL was expected"),
+        ("", 0, "expected a URL"),
+        ("  ", 0, "expected a URL"),
         ("ftp://a/", 0, "only http and https"),
         ("http://", 7, "host is empty"),
         ("http:///a", 7, "host is empty"),

@@ -168,7 +168,7 @@ impl ThresholdCondition {
         if reader.scanner.is_at_end() {
             return Ok(Self { root });
         }
-        Err(reader.scanner.fault("&&, || or the end was expected"))
+        Err(reader.scanner.fault("expected &&, || or the end"))
     }
 
     /// Whether the condition holds for a run.
@@ -394,11 +394,11 @@ impl ConditionParser<'_> {
         // `!` counts as well: each calls this again, and a long row of them would end the stack.
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(self.scanner.fault(format!("{DEPTH_MAX} parentheses at most")));
+            return Err(self.scanner.fault(format!("at most {DEPTH_MAX} parentheses")));
         }
         let node = if is_not { ConditionNode::Not(Box::new(self.single()?)) } else { self.any()? };
         if !is_not && !self.scanner.eat(")") {
-            return Err(self.scanner.fault("&&, || or ) was expected"));
+            return Err(self.scanner.fault("expected &&, || or )"));
         }
         self.depth -= 1;
         self.scanner.skip_blanks();
@@ -413,7 +413,7 @@ impl ConditionParser<'_> {
         self.scanner.skip_blanks();
         let found = OPERATORS.iter().find(|(text, _)| self.scanner.rest().starts_with(text));
         let Some(&(text, operator)) = found else {
-            return Err(self.scanner.fault("a comparison was expected: < <= > >= == !="));
+            return Err(self.scanner.fault("expected a comparison: < <= > >= == !="));
         };
         self.scanner.at += text.len();
         self.scanner.skip_blanks();
@@ -422,7 +422,7 @@ impl ConditionParser<'_> {
             (true, false) => Some(1.0),
             (false, true) => Some(-1.0),
             (false, false) => None,
-            (true, true) => return Err(self.scanner.fault("either + or - was expected")),
+            (true, true) => return Err(self.scanner.fault("expected either + or -")),
         };
         let number = self.scanner.number("a number")? * sign.unwrap_or(1.0);
         let unit_at = self.scanner.clone();
@@ -448,16 +448,12 @@ fn measure_of(name: &str) -> Result<MetricUnit, String> {
     });
     if let Some(percentile) = percentile {
         let is_good = percentile.parse().is_ok_and(|part: f64| (0.0..=100.0).contains(&part));
-        return if is_good {
-            Ok(MetricUnit::Time)
-        } else {
-            Err("p0 to p100 were expected".to_owned())
-        };
+        return if is_good { Ok(MetricUnit::Time) } else { Err("expected p0 to p100".to_owned()) };
     }
     let names: Vec<&str> = METRICS.iter().map(|row| row.0).chain(["p50", "p90", "p99"]).collect();
     Err(match nearest(name, &names).filter(|_| !name.is_empty()) {
         Some(near) => format!("no such metric; did you mean {near}?"),
-        None => format!("a metric was expected: p99, {}", names[..names.len() - 3].join(", ")),
+        None => format!("expected a metric: p99, {}", names[..names.len() - 3].join(", ")),
     })
 }
 
@@ -467,17 +463,17 @@ fn scale_of(measure: MetricUnit, unit: &str, is_change: bool) -> Result<f64, &'s
     let lower = unit.to_ascii_lowercase();
     match (measure, lower.as_str()) {
         (_, "%") if is_change => Ok(1.0),
-        (MetricUnit::Time, "%") => Err("a unit of time was expected: us, ms, s or m; or +10%"),
-        (MetricUnit::Size, "%") => Err("a unit of size was expected: B, KB, MB, GB; or +10%"),
-        (MetricUnit::Number, "%") => Err("k, M or no unit was expected; or +10%"),
+        (MetricUnit::Time, "%") => Err("expected a unit of time: us, ms, s or m; or +10%"),
+        (MetricUnit::Size, "%") => Err("expected a unit of size: B, KB, MB, GB; or +10%"),
+        (MetricUnit::Number, "%") => Err("expected k, M or no unit; or +10%"),
         (MetricUnit::Time, "us") => Ok(1e3),
         (MetricUnit::Time, "ms" | "") => Ok(1e6),
         (MetricUnit::Time, "s") => Ok(1e9),
         (MetricUnit::Time, "m") => Ok(60e9),
-        (MetricUnit::Time, _) => Err("a unit of time was expected: us, ms, s or m"),
+        (MetricUnit::Time, _) => Err("expected a unit of time: us, ms, s or m"),
         (MetricUnit::Count | MetricUnit::Share, "%") => Ok(1.0),
         (MetricUnit::Share, "") => Ok(1.0),
-        (MetricUnit::Share, _) => Err("% was expected"),
+        (MetricUnit::Share, _) => Err("expected %"),
         (MetricUnit::Size, "b" | "") => Ok(1.0),
         (MetricUnit::Size, "k" | "kb") => Ok(1e3),
         (MetricUnit::Size, "m" | "mb") => Ok(1e6),
@@ -485,13 +481,13 @@ fn scale_of(measure: MetricUnit, unit: &str, is_change: bool) -> Result<f64, &'s
         (MetricUnit::Size, "kib") => Ok(1024.0),
         (MetricUnit::Size, "mib") => Ok(1024.0 * 1024.0),
         (MetricUnit::Size, "gib") => Ok(1024.0 * 1024.0 * 1024.0),
-        (MetricUnit::Size, _) => Err("a unit of size was expected: B, KB, MB, GB, KiB, MiB or GiB"),
+        (MetricUnit::Size, _) => Err("expected a unit of size: B, KB, MB, GB, KiB, MiB or GiB"),
         (MetricUnit::Count | MetricUnit::Number, "") => Ok(1.0),
         (MetricUnit::Count | MetricUnit::Number, "k") => Ok(1e3),
         (MetricUnit::Count | MetricUnit::Number, "m") => Ok(1e6),
         (MetricUnit::Count | MetricUnit::Number, "g") => Ok(1e9),
-        (MetricUnit::Count, _) => Err("%, k, M or no unit was expected"),
-        (MetricUnit::Number, _) => Err("k, M or no unit was expected"),
+        (MetricUnit::Count, _) => Err("expected %, k, M or no unit"),
+        (MetricUnit::Number, _) => Err("expected k, M or no unit"),
     }
 }
 

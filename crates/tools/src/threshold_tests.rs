@@ -203,7 +203,7 @@ fn faults_name_the_place_and_the_nearest_metric() {
     let deep = "(".repeat(60);
     let long = "rate>1 && ".repeat(1000);
     let rows: &[(&str, usize, &str)] = &[
-        ("", 0, "a metric was expected"),
+        ("", 0, "expected a metric"),
         ("error<1", 0, "did you mean errors?"),
         ("rate>1 && staus5xx<1", 10, "did you mean status5xx?"),
         ("p101<1", 0, "p0 to p100"),
@@ -219,11 +219,11 @@ fn faults_name_the_place_and_the_nearest_metric() {
         ("memory>10%", 9, "or +10%"),
         ("p99<nan", 4, "a number"),
         ("p99<1kb", 5, "a unit of time"),
-        ("p99<1%", 5, "a unit of time was expected: us, ms, s or m; or +10%"),
+        ("p99<1%", 5, "expected a unit of time: us, ms, s or m; or +10%"),
         ("rate>1%", 6, "k, M or no unit"),
         ("errors<1ms", 8, "%, k, M"),
         ("bytes<1s", 7, "a unit of size"),
-        ("server_cpu<1k", 12, "% was expected"),
+        ("server_cpu<1k", 12, "expected %"),
         ("rate>1 &&", 9, "a metric"),
         ("rate>1 & rate>2", 7, "&&, || or the end"),
         ("rate>1 rate>2", 7, "&&, || or the end"),

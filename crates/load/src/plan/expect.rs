@@ -117,7 +117,7 @@ impl Expect {
                 return Ok(Self { conditions: conditions.into() });
             }
             if !scanner.eat("&&") {
-                return Err(scanner.fault("&& was expected"));
+                return Err(scanner.fault("expected &&"));
             }
         }
     }
@@ -206,7 +206,7 @@ impl Take {
         let mut scanner = TextScanner::new(text);
         let name = scanner.take_while(|c| c != '=').trim();
         if !is_name(name) {
-            return Err(SyntaxFault::new(text, 0, "NAME=body~\"PATTERN\" was expected"));
+            return Err(SyntaxFault::new(text, 0, "expected NAME=body~\"PATTERN\""));
         }
         scanner.eat("=");
         scanner.skip_blanks();
@@ -214,13 +214,13 @@ impl Take {
         let place = place(&mut scanner)?;
         scanner.skip_blanks();
         let Some(place) = place.filter(|_| scanner.eat("~")) else {
-            return Err(at.fault("body~\"PATTERN\" or header(NAME)~\"PATTERN\" was expected"));
+            return Err(at.fault("expected body~\"PATTERN\" or header(NAME)~\"PATTERN\""));
         };
         let regex = Arc::new(regex(&mut scanner)?);
         scanner.skip_blanks();
         match scanner.is_at_end() {
             true => Ok(Self { name: name.into(), place, regex }),
-            false => Err(scanner.fault("nothing more was expected")),
+            false => Err(scanner.fault("expected nothing more")),
         }
     }
 
@@ -238,10 +238,10 @@ impl Take {
         let captures = self.regex.captures(text).ok().flatten();
         let range = captures.and_then(|captures| captures.get(1).or(captures.get(0)));
         let value = range.and_then(|range| text.get(range));
-        let value = value.ok_or_else(|| format!("nothing to take for {}", self.name))?;
+        let value = value.ok_or_else(|| format!("the answer has no value for {}", self.name))?;
         match value.len() <= TAKEN_BYTES_MAX && is_of_head(value) {
             true => Ok(value.to_vec()),
-            false => Err(format!("what there is for {} cannot be sent", self.name)),
+            false => Err(format!("the value taken for {} cannot be sent", self.name)),
         }
     }
 }
@@ -253,7 +253,7 @@ fn condition(scanner: &mut TextScanner<'_>) -> Result<ExpectedCondition, SyntaxF
         Some(place) => Left::Text(place),
         None if scanner.eat("status") => Left::Status,
         None if scanner.eat("bytes") => Left::Bytes,
-        None => return Err(start.fault("status, bytes, body or header(NAME) was expected")),
+        None => return Err(start.fault("expected status, bytes, body or header(NAME)")),
     };
     scanner.skip_blanks();
     let at = scanner.clone();
@@ -270,9 +270,9 @@ fn condition(scanner: &mut TextScanner<'_>) -> Result<ExpectedCondition, SyntaxF
         (Left::Bytes, ">=") => What::Bytes(Compared::MoreOrEqual, whole(scanner)?),
         (Left::Text(place), "~" | "!~") => What::Text(place, Test::Matches(regex(scanner)?)),
         (Left::Text(place), "==" | "!=") => What::Text(place, Test::Is(value(scanner)?)),
-        (Left::Status, _) => return Err(at.fault("== or != was expected")),
-        (Left::Bytes, _) => return Err(at.fault("one of == != < <= > >= was expected")),
-        (Left::Text(_), _) => return Err(at.fault("one of ~ !~ == != was expected")),
+        (Left::Status, _) => return Err(at.fault("expected == or !=")),
+        (Left::Bytes, _) => return Err(at.fault("expected one of == != < <= > >=")),
+        (Left::Text(_), _) => return Err(at.fault("expected one of ~ !~ == !=")),
     };
     let text = start.text[start.at..scanner.at].trim_end().to_owned();
     Ok(ExpectedCondition { text, is_negated, what })
@@ -295,7 +295,7 @@ fn place(scanner: &mut TextScanner<'_>) -> Result<Option<TextPlace>, SyntaxFault
     let name = scanner.take_while(|c| c != ')').trim().to_ascii_lowercase();
     match !name.is_empty() && scanner.eat(")") {
         true => Ok(Some(TextPlace::Header(name))),
-        false => Err(scanner.fault("the name of a field and ) were expected")),
+        false => Err(scanner.fault("expected the name of a field and )")),
     }
 }
 
@@ -308,7 +308,7 @@ fn statuses(scanner: &mut TextScanner<'_>) -> Result<Statuses, SyntaxFault> {
 fn whole(scanner: &mut TextScanner<'_>) -> Result<u64, SyntaxFault> {
     let at = scanner.clone();
     let digits = scanner.take_while(|c| c.is_ascii_digit());
-    digits.parse().map_err(|_| at.fault("a number of bytes was expected"))
+    digits.parse().map_err(|_| at.fault("expected a number of bytes"))
 }
 
 fn regex(scanner: &mut TextScanner<'_>) -> Result<Regex, SyntaxFault> {
@@ -323,7 +323,7 @@ fn value(scanner: &mut TextScanner<'_>) -> Result<String, SyntaxFault> {
     if !scanner.eat("\"") {
         let word = scanner.take_while(|c| !c.is_ascii_whitespace() && c != '&');
         return match word {
-            "" => Err(start.fault("a text was expected")),
+            "" => Err(start.fault("expected a text")),
             word => Ok(word.to_owned()),
         };
     }
@@ -340,7 +340,7 @@ fn value(scanner: &mut TextScanner<'_>) -> Result<String, SyntaxFault> {
         } else if scanner.eat("\"") {
             return Ok(text);
         } else {
-            return Err(start.fault("the quote has no end"));
+            return Err(start.fault("the quotation mark is never closed"));
         }
     }
 }

@@ -69,19 +69,19 @@ fn statuses_are_judged_by_themselves() {
 #[test]
 fn what_is_no_condition_is_told_with_its_place() {
     for (text, at, what) in [
-        ("20", 0, "a status was expected"),
-        ("status=200", 6, "== or != was expected"),
-        ("status==2000", 8, "a status was expected"),
-        ("stat==200", 0, "status, bytes, body or header(NAME) was expected"),
-        ("body>3", 4, "one of ~ !~ == != was expected"),
-        ("bytes~3", 5, "one of == != < <= > >= was expected"),
-        ("bytes>many", 6, "a number of bytes was expected"),
-        ("body~\"a", 5, "the quote has no end"),
+        ("20", 0, "expected a status"),
+        ("status=200", 6, "expected == or !="),
+        ("status==2000", 8, "expected a status"),
+        ("stat==200", 0, "expected status, bytes, body or header(NAME)"),
+        ("body>3", 4, "expected one of ~ !~ == !="),
+        ("bytes~3", 5, "expected one of == != < <= > >="),
+        ("bytes>many", 6, "expected a number of bytes"),
+        ("body~\"a", 5, "the quotation mark is never closed"),
         ("body~\"(\"", 5, "missing closing parenthesis"),
-        ("body~", 5, "a text was expected"),
+        ("body~", 5, "expected a text"),
         ("header()~a", 7, "the name of a field"),
-        ("body~a or body~b", 7, "&& was expected"),
-        ("body~a && ", 10, "status, bytes, body or header(NAME) was expected"),
+        ("body~a or body~b", 7, "expected &&"),
+        ("body~a && ", 10, "expected status, bytes, body or header(NAME)"),
     ] {
         let fault = Expect::parse(text).unwrap_err();
         assert!(fault.what.contains(what), "{text}: {fault}");
@@ -98,10 +98,10 @@ fn a_value_is_what_the_first_group_matches() {
     assert_eq!(token.unwrap(), b"a+b/c=");
     assert_eq!(take("N = body~\"/n[a-z]+\"").unwrap(), b"/next");
     assert_eq!(take("X=header(x)~\".+\"").unwrap(), b"1");
-    assert_eq!(take("X=body~\"none\"").unwrap_err(), "nothing to take for X");
-    assert_eq!(take("X=header(none)~\".\"").unwrap_err(), "nothing to take for X");
+    assert_eq!(take("X=body~\"none\"").unwrap_err(), "the answer has no value for X");
+    assert_eq!(take("X=header(none)~\".\"").unwrap_err(), "the answer has no value for X");
     let broken = Take::parse("X=body~\".+\"").unwrap().from(&seen(&head, "a\r\nSet: b"));
-    assert_eq!(broken.unwrap_err(), "what there is for X cannot be sent");
+    assert_eq!(broken.unwrap_err(), "the value taken for X cannot be sent");
     for text in
         ["", "=body~a", "1=body~a", "X", "X=status~a", "X=body==a", "X=body~a b", "X=body~("]
     {

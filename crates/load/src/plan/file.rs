@@ -249,7 +249,7 @@ impl LineParser<'_, '_> {
     fn finish(&mut self) -> Result<(), SyntaxFault> {
         let Some(current) = self.current.take() else { return Ok(()) };
         if self.entries.len() >= ENTRIES_MAX {
-            let what = format!("{ENTRIES_MAX} requests at most were expected");
+            let what = format!("expected at most {ENTRIES_MAX} requests");
             return Err(SyntaxFault::new(&current.url, 0, what));
         }
         let spec = RequestSpec {
@@ -276,7 +276,7 @@ impl LineParser<'_, '_> {
 fn unknown_word(name: &str) -> String {
     let near =
         nearest(name, &WORDS).map_or(String::new(), |near| format!("; did you mean {near}?"));
-    format!("a field with a colon, expect, take, think= or weight= was expected{near}")
+    format!("expected a field with a colon, expect, take, think= or weight={near}")
 }
 
 /// Whether a line says nothing; `#{NAME}` begins a URL.
@@ -288,7 +288,7 @@ fn is_comment(text: &str) -> bool {
 fn parse_weight(text: &str, word: &str) -> Result<u32, SyntaxFault> {
     let at = word.as_ptr().addr() - text.as_ptr().addr();
     let weight = word.parse().ok().filter(|weight| *weight <= 1_000_000);
-    weight.ok_or_else(|| SyntaxFault::new(text, at, "a weight up to 1000000 was expected"))
+    weight.ok_or_else(|| SyntaxFault::new(text, at, "expected a weight up to 1000000"))
 }
 
 /// `NAME = value`. No URL has an equals sign behind nothing but a name.

@@ -83,7 +83,7 @@ impl Plan {
             return Err(SyntaxFault::new(
                 "",
                 0,
-                format!("{ENTRIES_MAX} requests at most were expected"),
+                format!("expected at most {ENTRIES_MAX} requests"),
             ));
         }
         let mix = Mix::new(entries.iter().map(|entry| entry.weight));

@@ -202,14 +202,14 @@ impl ReplayLine {
             (Some(method), Some(target), Some(version), None) if version.starts_with("HTTP/") => {
                 (method, target)
             }
-            _ => return Err("a request line that is none"),
+            _ => return Err("a malformed request line"),
         };
         // RFC 9110 section 9.2.1: what is not safe would change the server, and has a body.
         if !matches!(method, "GET" | "HEAD" | "OPTIONS") {
             return Err("a method that is not safe to repeat without its body");
         }
         if !target.starts_with('/') {
-            return Err("a target that is no path");
+            return Err("a target that is not a path");
         }
         let status = rest.trim_ascii_start().split(|byte| *byte == b' ').next().unwrap_or_default();
         let status = std::str::from_utf8(status).ok().and_then(|text| text.parse().ok());

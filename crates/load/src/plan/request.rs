@@ -425,18 +425,14 @@ impl CollectedFields {
         variables: &Variables,
     ) -> Result<(), SyntaxFault> {
         if fields.len() > FIELDS_MAX {
-            return Err(SyntaxFault::new(
-                "",
-                0,
-                format!("{FIELDS_MAX} fields at most were expected"),
-            ));
+            return Err(SyntaxFault::new("", 0, format!("expected at most {FIELDS_MAX} fields")));
         }
         let mut added: Vec<(String, Template)> = Vec::new();
         for (name, value) in fields {
             check_token(name, "a field name")?;
             let lower = name.to_ascii_lowercase();
             if matches!(lower.as_str(), "content-length" | "transfer-encoding") {
-                return Err(SyntaxFault::new(name, 0, "this is worked out from the body"));
+                return Err(SyntaxFault::new(name, 0, "this is computed from the body"));
             }
             let text = variables.text(value.trim_matches([' ', '\t']))?;
             text.check_line()?;
@@ -458,7 +454,7 @@ fn check_token(text: &str, what: &str) -> Result<(), SyntaxFault> {
         return Ok(());
     }
     let at = text.bytes().position(|byte| !message::scan::is_token_byte(byte)).unwrap_or(0);
-    Err(SyntaxFault::new(text, at, format!("{what} was expected")))
+    Err(SyntaxFault::new(text, at, format!("expected {what}")))
 }
 
 /// The URL with names for variables in its target, and the target itself.

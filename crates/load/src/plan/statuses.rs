@@ -25,7 +25,7 @@ impl Statuses {
         };
         let ranges = text.split(',').map(|word| {
             let at = word.as_ptr().addr() - text.as_ptr().addr();
-            let what = "a status was expected: 200, 301-303 or 4xx";
+            let what = "expected a status: 200, 301-303 or 4xx";
             read(word.trim()).ok_or_else(|| SyntaxFault::new(text, at, what))
         });
         ranges.collect::<Result<_, _>>().map(Self)

@@ -142,7 +142,7 @@ impl Variable {
 fn list(text: &str, inside: &str) -> Result<ValueSource, SyntaxFault> {
     let items: Vec<String> = inside.split(',').map(|item| item.trim().to_owned()).collect();
     if inside.trim().is_empty() {
-        return Err(SyntaxFault::new(text, text.len() - 1, "at least one value was expected"));
+        return Err(SyntaxFault::new(text, text.len() - 1, "expected at least one value"));
     }
     check_line(text)?;
     Ok(ValueSource::List(items))
@@ -155,13 +155,13 @@ fn numbers(text: &str, inside: &str, most: u64) -> Result<(u64, u64, u64), Synta
         let at = word.as_ptr().addr() - text.as_ptr().addr();
         let number = word.trim().parse().ok().filter(|number| *number <= most);
         numbers.push(number.ok_or_else(|| {
-            SyntaxFault::new(text, at, format!("a whole number up to {most} was expected"))
+            SyntaxFault::new(text, at, format!("expected a whole number up to {most}"))
         })?);
     }
     match numbers[..] {
         [min, max] if min <= max => Ok((min, max, u64::MAX)),
         [min, max, count] if min <= max && count > 0 => Ok((min, max, count)),
-        _ => Err(SyntaxFault::new(text, 0, "[min,max] or [min,max,count] was expected")),
+        _ => Err(SyntaxFault::new(text, 0, "expected [min,max] or [min,max,count]")),
     }
 }
 
@@ -222,18 +222,10 @@ impl Variables {
     /// a constant, which may use names defined before.
     pub fn define(&mut self, name: &str, text: &str) -> Result<(), SyntaxFault> {
         if !is_name(name) {
-            return Err(SyntaxFault::new(
-                name,
-                0,
-                "a name of letters, digits, _ and - was expected",
-            ));
+            return Err(SyntaxFault::new(name, 0, "expected a name of letters, digits, _ and -"));
         }
         if self.constants.len() + self.variables.len() >= NAMES_MAX {
-            return Err(SyntaxFault::new(
-                name,
-                0,
-                format!("{NAMES_MAX} names at most were expected"),
-            ));
+            return Err(SyntaxFault::new(name, 0, format!("expected at most {NAMES_MAX} names")));
         }
         let variable = Variable::parse(name, text).transpose()?;
         let constant = if variable.is_none() { Some(self.constant(text)?) } else { None };
@@ -256,7 +248,7 @@ impl Variables {
         match self.text(text)?.parts.as_slice() {
             [] => Ok(String::new()),
             [TextPart::Fixed(bytes)] => Ok(String::from_utf8_lossy(bytes).into_owned()),
-            _ => Err(SyntaxFault::new(text, 0, "a constant cannot change: it uses a variable")),
+            _ => Err(SyntaxFault::new(text, 0, "a constant cannot use a variable")),
         }
     }
 
@@ -285,7 +277,7 @@ impl Variables {
             let name_at = scanner.clone();
             let name = scanner.take_while(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
             if !scanner.eat(end) {
-                return Err(start.fault(format!("a name and {end} were expected")));
+                return Err(start.fault(format!("expected a name and {end}")));
             }
             self.push_named(name, &mut out).map_err(|what| name_at.fault(what))?;
         }

@@ -47,8 +47,8 @@ fn names_that_are_unknown_or_not_closed_are_faults() {
     let rows = [
         ("x$(HSOT)", 3, "did you mean HOST?"),
         ("$(zebra)", 2, "no such name"),
-        ("a$(HOST", 1, "a name and ) were expected"),
-        ("#{HOST)", 0, "a name and } were expected"),
+        ("a$(HOST", 1, "expected a name and )"),
+        ("#{HOST)", 0, "expected a name and }"),
         ("$()", 2, "no such name"),
     ];
     for (text, at, what) in rows {

@@ -399,7 +399,7 @@ impl PageLoad {
             None => {
                 let failed = DescribedFailure {
                     failure: FailureKind::Other,
-                    text: format!("{}: its coding cannot be read", of.url),
+                    text: format!("{}: its content coding cannot be decoded", of.url),
                 };
                 self.failed_after_answer(of, failed);
                 Rc::default()

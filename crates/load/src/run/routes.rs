@@ -81,8 +81,8 @@ fn security(url: &Url, options: &RunOptions) -> io::Result<Option<Security>> {
         return Ok(None);
     }
     let connector = options.connector.clone();
-    let connector = connector.ok_or_else(|| io::Error::other("https was not prepared for"))?;
+    let connector = connector.ok_or_else(|| io::Error::other("TLS was not set up"))?;
     let name = ServerName::try_from(url.host.clone());
-    let name = name.map_err(|_| io::Error::other("no name that a certificate can have"))?;
+    let name = name.map_err(|_| io::Error::other("not a name that a certificate can have"))?;
     Ok(Some(Security { connector, name }))
 }

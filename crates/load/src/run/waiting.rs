@@ -133,7 +133,7 @@ impl LoadWorker {
         let text = match fate {
             Fate::Aborted => return (0..count).for_each(|_| recorder.window().abort(waited_ns)),
             Fate::Late => String::new(),
-            Fate::Unserved => "nothing in all of the run".to_owned(),
+            Fate::Unserved => "no answer in the whole run".to_owned(),
         };
         // Of several that were sent at once none was answered; each of them is a request.
         for _ in 0..count {

@@ -171,7 +171,7 @@ fn summary(all: &[PerSecond], users: f64) -> Paragraph<'static> {
             figure(server.cpu_percent)
         )));
     }
-    let hint = Line::from("Ctrl-C ends it and prints the results so far").dark_gray();
+    let hint = Line::from("Ctrl-C stops the run and prints the results so far").dark_gray();
     Paragraph::new(vec![Line::from(now), Line::from(below), hint])
 }
 

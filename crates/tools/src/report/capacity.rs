@@ -65,12 +65,12 @@ impl CapacitySearch {
                     figure(bad),
                     figure(held)
                 ),
-                None => format!("{condition} fails at {} {unit} already", figure(bad)),
+                None => format!("{condition} already fails at {} {unit}", figure(bad)),
             },
-            (None, None) => format!("nothing is known of {condition}"),
+            (None, None) => format!("nothing is known about {condition}"),
         };
         if let Some(why) = &self.stopped {
-            sentence.push_str("; it went no further: ");
+            sentence.push_str("; the search stopped there: ");
             sentence.push_str(why);
         }
         sentence
@@ -137,6 +137,6 @@ mod tests {
         let shall = "p99<1s fails at 7.18 requests/s in a longer run, and held at 9.85 in a";
         assert!(sentence.starts_with(shall), "{sentence}");
         let sentence = capacity(vec![one(9.85, false, false), one(7.18, true, false)]).sentence();
-        assert_eq!(sentence, "p99<1s fails at 7.18 requests/s already");
+        assert_eq!(sentence, "p99<1s already fails at 7.18 requests/s");
     }
 }

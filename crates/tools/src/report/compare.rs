@@ -190,7 +190,7 @@ impl<'a> RunComparison<'a> {
             writeln!(out, "{letter}  {name}: {pace} in {s}")?;
         }
         if self.a.1.figures.pace != self.b.1.figures.pace {
-            writeln!(out, "   these runs were not asked for the same")?;
+            writeln!(out, "   these runs did not have the same settings")?;
         }
         writeln!(out, "\n  {:16} {:>14} {:>14} {:>9}", "", "A", "B", "B / A")?;
         self.rows.iter().try_for_each(|row| row.write(out))?;

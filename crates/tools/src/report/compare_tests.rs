@@ -121,7 +121,7 @@ fn the_text_has_both_figures_their_ratio_and_the_verdict() {
     other.figures.pace = "32 users".into();
     let text = RunComparison::of(("a.json", &one), ("b.json", &other)).text();
     assert!(text.starts_with("A  a.json: 64 users in 0.0 s\nB  b.json: 32 users in"), "{text}");
-    assert!(text.contains("these runs were not asked for the same"), "{text}");
+    assert!(text.contains("these runs did not have the same settings"), "{text}");
     let line = |name: &str| text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
     let words: Vec<&str> = line("rate").split_whitespace().collect();
     assert_eq!(words[..5], ["rate", "1,000/s", "1,100/s", "1.100", "better"], "{text}");

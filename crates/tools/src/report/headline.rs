@@ -27,8 +27,8 @@ pub(super) fn headline(record: &RunRecord) -> String {
     }
     parts.extend(match record.warnings.len() {
         0 => None,
-        1 => Some("there is a doubt about these figures".to_owned()),
-        warnings => Some(format!("there are {warnings} doubts about these figures")),
+        1 => Some("there is a reason to doubt these figures".to_owned()),
+        warnings => Some(format!("there are {warnings} reasons to doubt these figures")),
     });
     parts.join("; ") + "."
 }
@@ -42,7 +42,7 @@ fn has_good(record: &RunRecord) -> bool {
 /// Nothing was answered, and nothing failed.
 fn nothing(record: &RunRecord) -> Vec<String> {
     let summary = &record.summary;
-    let what = format!("No request came to an end{}", circumstances(record, "in"));
+    let what = format!("No request was completed{}", circumstances(record, "in"));
     vec![match summary.aborted {
         0 => what,
         aborted => {
@@ -62,7 +62,7 @@ fn all_failed(record: &RunRecord) -> Vec<String> {
         _ if summary.answers == 0 => {
             format!("None of {} was answered{all}", requests(summary.requests))
         }
-        _ => format!("Nothing good came of {}{all}", requests(summary.requests)),
+        _ => format!("No good answer to {}{all}", requests(summary.requests)),
     };
     let mut parts = vec![match kinds(record).as_str() {
         "" => what,
@@ -103,7 +103,7 @@ fn good(record: &RunRecord) -> Vec<String> {
     if summary.aborted_slow > UNANSWERED_MAX {
         let oldest = time_us(summary.aborted_oldest_us);
         let waiting = count(summary.aborted_slow);
-        parts.push(format!("{waiting} requests still waited, the oldest for {oldest}"));
+        parts.push(format!("{waiting} requests were still waiting, the oldest for {oldest}"));
     }
     parts.extend(server(record));
     parts
@@ -195,7 +195,7 @@ fn failures(record: &RunRecord) -> String {
     };
     if let Some(pages) = summary.pages.as_ref().filter(|it| it.failed + it.incomplete > 0) {
         let (failed, incomplete) = (count(pages.failed), count(pages.incomplete));
-        text += &format!(", {failed} pages did not come and {incomplete} lack something");
+        text += &format!(", {failed} pages failed to load and {incomplete} are incomplete");
     }
     text
 }

@@ -175,19 +175,19 @@ fn what_went_wrong_in_part_is_said_beside_what_went_well() {
                 (it.summary.aborted_slow, it.summary.aborted_oldest_us) = (32, 6_000_000.0);
             },
             "1,234 requests/s for 30.0 s with 64 users; p99 12.0 ms; no failures; 32 requests \
-            still waited, the oldest for 6.00 s.",
+            were still waiting, the oldest for 6.00 s.",
         ),
         (
             |it| (it.warnings, it.summary.server) = (vec!["busy".to_owned()], None),
             "1,234 requests/s \
-            for 30.0 s with 64 users; p99 12.0 ms; no failures; there is a doubt about these \
+            for 30.0 s with 64 users; p99 12.0 ms; no failures; there is a reason to doubt these \
             figures.",
         ),
         (
             |it| (it.warnings, it.summary.server) = (vec!["busy".to_owned(); 3], None),
             "1,234 \
-            requests/s for 30.0 s with 64 users; p99 12.0 ms; no failures; there are 3 doubts \
-            about these figures.",
+            requests/s for 30.0 s with 64 users; p99 12.0 ms; no failures; there are 3 reasons to \
+            doubt these figures.",
         ),
         (
             |it| {
@@ -203,7 +203,7 @@ fn what_went_wrong_in_part_is_said_beside_what_went_well() {
                 (it.summary.pages, it.summary.errors) = (Some(pages), 5);
             },
             "10.0 pages/s for 30.0 s with 64 users; p99 of pages 1.20 s; 5 of 37,020 requests \
-            failed (0.01 %), 2 pages did not come and 3 lack something.",
+            failed (0.01 %), 2 pages failed to load and 3 are incomplete.",
         ),
     ]);
 }
@@ -211,13 +211,13 @@ fn what_went_wrong_in_part_is_said_beside_what_went_well() {
 #[test]
 fn a_run_without_a_good_answer_claims_no_rate() {
     check(&[
-        (|it| *it = RunRecord::default(), "No request came to an end in 0.00 us."),
+        (|it| *it = RunRecord::default(), "No request was completed in 0.00 us."),
         (
             |it| {
                 fail(it, 0, &[]);
                 (it.summary.aborted_oldest_us, it.summary.server) = (29_900_000.0, None);
             },
-            "No request came to an end in 30.0 s with 64 users: 64 were under way, the oldest for \
+            "No request was completed in 30.0 s with 64 users: 64 were under way, the oldest for \
             29.9 s.",
         ),
         (
@@ -225,7 +225,7 @@ fn a_run_without_a_good_answer_claims_no_rate() {
                 fail(it, 0, &[]);
                 (it.summary.aborted, it.interrupted, it.summary.elapsed_s) = (0, true, 0.25);
             },
-            "No request came to an end in 250 ms with 64 users; the run was interrupted.",
+            "No request was completed in 250 ms with 64 users; the run was interrupted.",
         ),
         (
             |it| {
@@ -250,7 +250,7 @@ fn a_run_without_a_good_answer_claims_no_rate() {
                 fail(it, 1230, &[("status", 1230), ("closed", 4)]);
                 (it.summary.statuses, it.summary.server) = ([(500, 1000), (503, 230)].into(), None);
             },
-            "Nothing good came of 1,234 requests in 30.0 s with 64 users: status (most often 500) \
+            "No good answer to 1,234 requests in 30.0 s with 64 users: status (most often 500) \
             1,230, closed 4.",
         ),
         (
@@ -260,7 +260,7 @@ fn a_run_without_a_good_answer_claims_no_rate() {
                 (it.summary.rate, it.summary.requests, it.summary.redirected) = (1.4, 42, 42);
                 it.summary.server = None;
             },
-            "Nothing good came of 42 requests in 30.0 s with 64 users: redirects 2.",
+            "No good answer to 42 requests in 30.0 s with 64 users: redirects 2.",
         ),
         (
             |it| {
@@ -367,8 +367,8 @@ fn a_search_says_what_it_found_or_that_it_found_nothing() {
             "p99<200ms holds at 100 requests/s, the highest that \
             was tried; confirmed by a longer run.",
         ),
-        (|it| search(it, None, Some(0.1)), "p99<200ms fails at 0.10 requests/s already."),
-        (|it| search(it, None, None), "nothing is known of p99<200ms."),
+        (|it| search(it, None, Some(0.1)), "p99<200ms already fails at 0.10 requests/s."),
+        (|it| search(it, None, None), "nothing is known about p99<200ms."),
         (
             |it| {
                 search(it, Some(40.0), Some(42.0));
@@ -376,8 +376,8 @@ fn a_search_says_what_it_found_or_that_it_found_nothing() {
                 let capacity = it.capacity.as_mut().unwrap();
                 (capacity.confirmed, capacity.stopped) = (false, Some("interrupted".to_owned()));
             },
-            "p99<200ms holds up to 40.0 requests/s and fails at 42.0; not confirmed; it went no \
-            further: interrupted; there is a doubt about these figures.",
+            "p99<200ms holds up to 40.0 requests/s and fails at 42.0; not confirmed; the search \
+            stopped there: interrupted; there is a reason to doubt these figures.",
         ),
     ]);
 }

@@ -72,57 +72,61 @@ impl RunWarning {
     pub fn text(&self) -> String {
         match *self {
             Self::GeneratorBusy(percent) => format!(
-                "this program's threads were {} % busy: it may be the limit; give it more \
-                 threads (-t) or cores",
+                "this program's threads were {} % busy, so it may be the bottleneck: give it more \
+                threads (-t) or cores",
                 figure(percent)
             ),
             Self::GeneratorStarved(percent) => format!(
-                "this program waited {} % of the time for a processor: server and generator \
-                 share too few cores, and latencies contain that wait",
+                "this program waited for a processor {} % of the time: the server and the \
+                generator share too few cores, and the latencies include that wait",
                 figure(percent)
             ),
             Self::FewSamples { percentile, count } => format!(
-                "p{percentile} of {count} requests is one of the slowest few: run longer for it"
+                "with {count} requests, p{percentile} rests on only the slowest few: run longer"
             ),
             Self::FewInLevels { few, levels } => format!(
-                "p99 in {few} of {levels} levels is one of their slowest few: hold them for longer"
+                "in {few} of {levels} levels, p99 rests on only the slowest few requests: hold \
+                each level longer"
             ),
             Self::Drift(percent) => format!(
-                "the rate of the second half is {}{} % off that of the first: not yet steady",
+                "the rate changed by {}{} % from the first half to the second: the run was not \
+                steady",
                 if percent < 0.0 { "-" } else { "+" },
                 figure(percent.abs())
             ),
-            Self::SilentAtFirst => "nothing was answered in the first half, or only with faults, \
-                 and then there were good answers: not yet steady"
+            Self::SilentAtFirst => "the first half had no good answers and the second half did: \
+                the run was not steady"
                 .to_owned(),
             Self::Little(percent) => format!(
-                "users, rate and latency do not fit together by {} % (Little's law): part of \
-                 the time is in no figure",
+                "users, rate and latency disagree by {} % (Little's law): some of the time is in \
+                none of the figures",
                 figure(percent)
             ),
-            Self::FellBack => "the server does not choose HTTP/2: this is HTTP/1.1".to_owned(),
+            Self::FellBack => "the server did not choose HTTP/2: \
+                these figures are for HTTP/1.1"
+                .to_owned(),
             Self::Unanswered(count) => format!(
-                "{count} requests had waited longer than p99 when the run ended, and are in no \
-                 percentile: the server leaves some users waiting"
+                "{count} requests had already waited longer than p99 when the run ended and are \
+                in no percentile: the server keeps some users waiting"
             ),
             Self::Slipped(percent) => format!(
-                "this program sent {} % of the requests more than 1 ms after they were due: it \
-                 needs more threads (-t) or a processor of its own",
+                "this program sent {} % of the requests more than 1 ms late: it needs more \
+                threads (-t) or a processor of its own",
                 figure(percent)
             ),
             Self::Stolen(percent) => format!(
-                "the host of this machine gave {} % of its processors' time to others (steal): \
-                 latencies contain that wait",
+                "the hypervisor gave {} % of this machine's processor time to others (steal): the \
+                latencies include that wait",
                 figure(percent)
             ),
             Self::Ports(requests) => format!(
-                "{} requests found no free port on this machine: keep connections, close them \
-                 with --reset, or come from more addresses (--from)",
+                "{} requests found no free local port: keep connections alive, close them with \
+                --reset, or connect from more addresses (--from)",
                 count(requests)
             ),
             Self::Late(percent) => format!(
-                "{} % of the requests waited for a free connection: allow more of them (-c), or \
-                 the server is beyond its limit",
+                "{} % of the requests waited for a free connection: allow more (-c), or the \
+                server is past its limit",
                 figure(percent)
             ),
         }
@@ -289,7 +293,7 @@ mod tests {
             record.summary.errors_by_kind.insert("no_port".to_owned(), 12);
         });
         assert_eq!(ports, [RunWarning::Ports(12)]);
-        assert!(ports[0].text().starts_with("12 requests found no free port"));
+        assert!(ports[0].text().starts_with("12 requests found no free local port"));
     }
 
     #[test]
@@ -318,9 +322,7 @@ mod tests {
             })
         };
         assert_eq!(rates([0.0, 500.0]), [RunWarning::SilentAtFirst]);
-        assert!(
-            RunWarning::SilentAtFirst.text().starts_with("nothing was answered in the first half")
-        );
+        assert!(RunWarning::SilentAtFirst.text().starts_with("the first half had no good answers"));
         assert_eq!(rates([0.0, 0.0]), []);
         assert_eq!(rates([100.0, 0.0]), [RunWarning::Drift(-100.0)]);
     }
@@ -351,7 +353,7 @@ mod tests {
         let warning = RunWarning::of_levels(&[row(999, 5.0), row(3, 5.0), row(5000, 5.0)]).unwrap();
         assert_eq!(warning, RunWarning::FewInLevels { few: 2, levels: 3 });
         assert!(
-            warning.text().starts_with("p99 in 2 of 3 levels is one of "),
+            warning.text().starts_with("in 2 of 3 levels, p99 rests on "),
             "{}",
             warning.text()
         );

@@ -253,7 +253,7 @@ impl AbArguments {
                 "--ab-style=trunk" => self.style = AbStyle::Trunk,
                 "--help" => return Err(AbStop::Help),
                 word if word.starts_with("--ab-style") => {
-                    return Err(AbStop::wrong("--ab-style=2.4 or --ab-style=trunk was expected"));
+                    return Err(AbStop::wrong("expected --ab-style=2.4 or --ab-style=trunk"));
                 }
                 word => rest.push(word.to_owned()),
             }
@@ -314,7 +314,7 @@ impl AbArguments {
             word if word.starts_with("TLS1.2") => (tls::TlsVersion::Tls12, tls::TlsVersion::Tls12),
             word if word.starts_with("TLS1.3") => (tls::TlsVersion::Tls13, tls::TlsVersion::Tls13),
             word if word.starts_with("TLS1") || word.starts_with("SSL") => {
-                return Err(AbStop::failed(&format!("ab: {text} is broken and not spoken here")));
+                return Err(AbStop::failed(&format!("ab: {text} is insecure and not supported")));
             }
             _ => return Ok(()),
         };

@@ -52,8 +52,8 @@ impl FileForm {
 }
 
 /// Two reports in one stream are nobody's wish, as a rule.
-const NO_DASH: &str =
-    "standard output has the report; name /dev/stdout to add to it, or ./- for a file of that name";
+const NO_DASH: &str = "standard output is for the report; \
+                       name /dev/stdout to add to it, or ./- for a file of that name";
 
 /// Files that can be written.
 #[derive(Debug, Default)]

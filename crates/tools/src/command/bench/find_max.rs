@@ -118,7 +118,7 @@ impl Finder {
             let text = first.map_or(String::new(), |first| {
                 format!("{} {}", first.kind.replace('_', " "), first.text)
             });
-            return Err(SearchEnd::Failed(exit, format!("not one answer: {}", text.trim())));
+            return Err(SearchEnd::Failed(exit, format!("no answer at all: {}", text.trim())));
         }
         Ok(self.half_of(&ran.record))
     }
@@ -219,7 +219,7 @@ impl Finder {
         let is_short = (served as f64) < users as f64 * ANSWERED_MIN;
         is_short.then(|| {
             let elapsed = seconds(record.summary.elapsed_s);
-            format!("only {} of {} users had an answer in {elapsed}", count(served), count(users))
+            format!("only {} of {} users got an answer in {elapsed}", count(served), count(users))
         })
     }
 
@@ -229,7 +229,7 @@ impl Finder {
         let is_allowed = self.find_max.condition.metrics().contains(&"errors");
         (!is_allowed && percent > ERRORS_MAX_PERCENT).then(|| {
             let percent = figure(percent);
-            format!("{percent} % were errors, and the condition does not say how many are allowed")
+            format!("{percent} % were errors, and the condition does not say how many it allows")
         })
     }
 

@@ -60,14 +60,14 @@ pub(super) fn servers(job: &LoadJob) -> String {
     names.join(", ") + &more
 }
 
-/// Why nobody was reached, in the words of the first failure.
+/// Why no server could be reached, in the words of the first failure.
 pub(super) fn why_unreached(outcome: &RunOutcome) -> String {
     match outcome.total.firsts.first() {
         Some(first) if first.failure == FailureKind::Refused => {
-            format!("{}: nobody listens there", first.failure.text())
+            format!("{}: nothing is listening there", first.failure.text())
         }
         Some(first) => format!("{}: {}", first.failure.text(), first.text),
-        None => "nobody was reached".to_owned(),
+        None => "no server could be reached".to_owned(),
     }
 }
 

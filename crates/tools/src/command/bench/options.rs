@@ -58,7 +58,7 @@ pub(super) const GROUPS: &[OptionGroup<BenchArguments>] = &[
                 value: "NAME=VALUE",
                 help: "define $(NAME): a text, list[a,b], number[1,99], uuid, ...",
                 apply: |arguments, value| {
-                    let (name, value) = value.split_once('=').ok_or("NAME=VALUE was expected")?;
+                    let (name, value) = value.split_once('=').ok_or("expected NAME=VALUE")?;
                     arguments.what.variables.push((name.to_owned(), value.to_owned()));
                     Ok(())
                 },
@@ -132,7 +132,7 @@ pub(super) const GROUPS: &[OptionGroup<BenchArguments>] = &[
                     arguments.pages.keeps_cache = match value {
                         "warm" => true,
                         "cold" => false,
-                        _ => return Err("cold or warm was expected".to_owned()),
+                        _ => return Err("expected cold or warm".to_owned()),
                     };
                     Ok(())
                 },
@@ -450,7 +450,7 @@ fn file(arguments: &mut BenchArguments, form: FileForm, path: &str) -> Result<()
 }
 
 fn field(value: &str) -> Result<(String, String), String> {
-    let (name, value) = value.split_once(':').ok_or("NAME: VALUE was expected")?;
+    let (name, value) = value.split_once(':').ok_or("expected NAME: VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 

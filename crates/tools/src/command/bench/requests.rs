@@ -166,10 +166,10 @@ impl RequestOptions {
         }
         if let Some(first) = &recording.first_left_out {
             let count = recording.left_out;
-            complain(&format!("{log}: {count} lines cannot be sent again, the first: {first}"));
+            complain(&format!("{log}: {count} lines cannot be replayed; the first: {first}"));
         }
         let plan = recording.plan().map_err(|_| {
-            (Exit::File, format!("{log}: no line has a request that can be sent again"))
+            (Exit::File, format!("{log}: no line has a request that can be replayed"))
         })?;
         let speed = self.speed.unwrap_or(1.0);
         let pacer = Pacer::recorded(recording.moments_ns, speed).map_err(usage)?;

@@ -94,7 +94,7 @@ pub(super) const GROUP: OptionGroup<BenchArguments> = OptionGroup {
                    -c 10 -m 10 is -c 100 --streams 10",
             apply: |arguments, value| {
                 let streams = value.parse().ok().filter(|streams| *streams > 0);
-                arguments.options.streams = streams.ok_or("a number above 0 was expected")?;
+                arguments.options.streams = streams.ok_or("expected a number above 0")?;
                 Ok(())
             },
         },

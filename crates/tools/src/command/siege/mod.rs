@@ -233,7 +233,7 @@ fn nanoseconds(config: &Config) -> u64 {
 fn connector(config: &Config) -> Result<Connector, String> {
     let key_is_elsewhere = config.ssl_key.is_some() && config.ssl_key != config.ssl_cert;
     if key_is_elsewhere {
-        return Err("ssl-key: the key has to be in the file of ssl-cert".to_owned());
+        return Err("ssl-key: the key must be in the ssl-cert file".to_owned());
     }
     let options = tls::TlsOptions {
         verifies: false,

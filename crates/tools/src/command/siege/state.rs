@@ -118,7 +118,7 @@ impl SiegeState {
         match task {
             SiegeRequest { is_unsupported: true, .. } => Some(UNSUPPORTED.to_owned()),
             SiegeRequest { url: Url { scheme: Scheme::Https, .. }, .. } if self.proxy.is_some() => {
-                Some(format!("{}: https is not spoken through a proxy", task.url))
+                Some(format!("{}: https through a proxy is not supported", task.url))
             }
             _ => None,
         }
