@@ -75,7 +75,7 @@ fn folder(request: &RequestContext<'_>) -> Vec<u8> {
 
 /// Every module must agree.
 pub(crate) async fn admit(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    phase::run(&request.site().phases.guard, request).await?;
+    phase::run(&request.phases().guard, request).await?;
     // For the request that this one comes from.
     if request.authentication.judged.as_ref().is_some_and(|judged| judged.covers(request)) {
         return Ok(());
@@ -91,7 +91,7 @@ pub(crate) async fn admit(request: &mut RequestContext<'_>) -> Result<(), Stop> 
 /// from (access_checker), whether that is enough or a user is needed (access_checker_ex), who that
 /// is (check_user_id), and whether that user may (auth_checker).
 async fn judge(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    let phases = &request.site().phases;
+    let phases = request.phases();
     if is_satisfied(request).await?
         || phase::decide(&phases.grant, request).await? == Decision::Accepted
     {
@@ -105,13 +105,13 @@ async fn judge(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 }
 
 fn satisfies_any(request: &RequestContext<'_>) -> bool {
-    request.site().phases.satisfies_any.iter().any(|satisfies| satisfies(request))
+    request.phases().satisfies_any.iter().any(|satisfies| satisfies(request))
 }
 
 /// With `Satisfy Any` it is enough to come from the right place; without it, it is needed.
 async fn is_satisfied(request: &mut RequestContext<'_>) -> Result<bool, Stop> {
     let any = satisfies_any(request);
-    match phase::run(&request.site().phases.access, request).await {
+    match phase::run(&request.phases().access, request).await {
         Ok(()) => Ok(any),
         Err(Stop::Failure(failure)) if any => {
             request.context.log_failure(&failure, request);
@@ -122,7 +122,7 @@ async fn is_satisfied(request: &mut RequestContext<'_>) -> Result<bool, Stop> {
 }
 
 async fn identify(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    if phase::decide(&request.site().phases.identify, request).await? == Decision::Declined {
+    if phase::decide(&request.phases().identify, request).await? == Decision::Declined {
         return Err(undecided(request, "check user"));
     }
     if request.authentication.user.is_some() {
@@ -148,7 +148,7 @@ fn undecided(request: &RequestContext<'_>, phase: &str) -> Stop {
 /// Whether something in the folder of `request` would be shown to this client, for a listing.
 pub async fn would_admit(request: &RequestContext<'_>, beside: &Beside) -> bool {
     let Beside { settings, below, url } = beside;
-    let opinions = &request.site().phases.open_to;
+    let opinions = &request.phases().open_to;
     // One that may refuse is enough to ask them all, in whatever order they stand.
     if opinions.iter().all(|open_to| open_to(settings, Method::Get) != Some(false)) {
         return true;

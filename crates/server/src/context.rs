@@ -70,7 +70,7 @@ pub enum ConnectionsPerThread {
 
 /// The state of one serving thread.
 pub struct Context {
-    server: Arc<Server>,
+    pub(crate) server: Arc<Server>,
     board: Arc<Scoreboard>,
     process: usize,
     /// The row that shows what the one connection does.

@@ -3,9 +3,9 @@
 
 use crate::failure::Failure;
 use crate::identity;
+use crate::phase::Phases;
 use crate::request_context::RequestContext;
 use crate::response::Response;
-use crate::site::Site;
 use crate::site::settings::Settings;
 use crate::site::settings::core::{ErrorDocument, Signature, is_absolute_url};
 use http1::PageFacts;
@@ -137,8 +137,8 @@ pub fn signature(request: &RequestContext<'_>, prefix: &str) -> Vec<u8> {
 
 /// Whether the answer of `status` is the same for every request: nobody has another document for
 /// it, nothing signs it, and it gets no fields.
-pub(crate) fn is_fixed(site: &Site, settings: &Settings, status: Status) -> bool {
+pub(crate) fn is_fixed(phases: &Phases, settings: &Settings, status: Status) -> bool {
     settings.core.signature() == Signature::Off
         && settings.core.error_document(status.code()).is_none()
-        && !site.phases.adds_always.iter().any(|adds_always| adds_always(settings))
+        && !phases.adds_always.iter().any(|adds_always| adds_always(settings))
 }

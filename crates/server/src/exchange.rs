@@ -114,7 +114,7 @@ async fn conclude(
         Ok(response) => response,
         Err(stop) => boxed(|| settle(&mut request, stop, &mut ran)).await,
     };
-    let content = context.site().phases.content;
+    let content = request.phases().content;
     // Before the filters, which change what this is about.
     let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&request, &response));
     let mut response = match content {
@@ -187,7 +187,7 @@ async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Sto
     take_host_of_target(request, &framing.target);
     // Until it is decoded, the path is the one that was sent.
     request.path = framing.target.path().unwrap_or(b"*").to_vec();
-    phase::run(&request.site().phases.read, request).await?;
+    phase::run(&request.phases().read, request).await?;
     let raw_path = match framing.target {
         Target::Origin { path, .. } | Target::Absolute { path, .. } => path,
         Target::Asterisk => {
@@ -256,7 +256,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<R
 async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
     if request.lineage.purpose == LookupPurpose::Redirected {
         // As internal_internal_redirect of http_request.c.
-        phase::run(&request.site().phases.read, request).await?;
+        phase::run(&request.phases().read, request).await?;
     }
     phase::process(request).await?;
     check_body(request.body(), request.settings.core.limit_request_body())?;
@@ -328,7 +328,7 @@ fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(
         response.fields.splice(0..0, request.output.fields.drain(..));
         vary(request, response);
     }
-    for hook in &request.site().phases.finish {
+    for hook in &request.phases().finish {
         hook(request, response)?;
     }
     // What the hooks themselves have looked at.
@@ -374,7 +374,7 @@ fn logged(
     received: &Rc<ReceivedRequest>,
     handler: Option<&'static str>,
 ) -> LogDetails {
-    let phases = &request.site().phases;
+    let phases = request.phases();
     let last = &request.unmarked(Because::NotInAnswer).received;
     LogDetails {
         host: request.host.index,

@@ -155,7 +155,7 @@ pub struct Phases {
 
 /// The filter that the body of this request has to pass, if one has to.
 pub fn input_filter(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
-    request.site().phases.input.and_then(|choose| choose(request))
+    request.phases().input.and_then(|choose| choose(request))
 }
 
 /// Everything that is to be known before something can answer. For a look-up this is all there is.
@@ -170,7 +170,7 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
     if request.host.sections.has_locations() {
         walk::locations_only(request).await?;
     }
-    request.mapping.place = match first(&request.site().phases.translate, request).await? {
+    request.mapping.place = match first(&request.phases().translate, request).await? {
         Some(place) => place,
         None => document_root(request),
     };
@@ -179,7 +179,7 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
 
 /// What comes behind the walk: all there is for a look-up whose place and settings are known.
 pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    let phases = &request.site().phases;
+    let phases = request.phases();
     if request.lineage.purpose != LookupPurpose::Sub {
         run(&phases.header, request).await?;
     }
@@ -253,7 +253,7 @@ fn document_root(request: &RequestContext<'_>) -> Place {
 
 /// What answers.
 pub async fn resolve(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
-    if let Some(handler) = first(&request.site().phases.resolve, request).await? {
+    if let Some(handler) = first(&request.phases().resolve, request).await? {
         return Ok(handler);
     }
     let text = format!("no handler accepts {}", request.display_path());

@@ -19,8 +19,9 @@ use crate::access_log;
 use crate::admit::Authentication;
 use crate::context::Context;
 use crate::mapping::{ContextInfo, Mapping, PlaceEntry};
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, Naming};
 use crate::negotiated::Negotiated;
+use crate::phase::Phases;
 use crate::question::Answers;
 use crate::received_request::ReceivedRequest;
 use crate::request_state::RequestState;
@@ -193,6 +194,11 @@ impl<'a> RequestContext<'a> {
         self.context.site()
     }
 
+    /// The hooks of the modules that are there.
+    pub(crate) fn phases(&self) -> &'a Phases {
+        &self.context.server.phases
+    }
+
     /// What the URL was mapped to (`r->filename`).
     pub(crate) fn filename(&self) -> Vec<u8> {
         self.backend_filename().unwrap_or_else(|| self.mapping.place.path())
@@ -237,7 +243,7 @@ impl<'a> RequestContext<'a> {
     /// The name whose extensions mean something (`ModMimeUsePathInfo`).
     pub fn mime_name(&self) -> &[u8] {
         let uses_path_info = || {
-            let naming = self.site().phases.naming;
+            let naming = self.phases().naming;
             naming.is_some_and(|naming| (naming.uses_path_info)(&self.settings))
         };
         if !self.mapping.path_info.is_empty() && uses_path_info() {
@@ -248,9 +254,9 @@ impl<'a> RequestContext<'a> {
 
     /// What the name of a file says where the settings of this request hold.
     pub fn metadata(&self, name: &[u8]) -> Metadata<'_> {
-        let site = self.site();
-        let naming = site.phases.naming;
-        naming.map_or_else(Metadata::default, |it| (it.metadata)(&self.settings, site, name))
+        let naming = self.phases().naming;
+        let read = |it: Naming| (it.metadata)(&self.settings, self.site(), name);
+        naming.map_or_else(Metadata::default, read)
     }
 
     /// What is there, whether this process may read it or not.

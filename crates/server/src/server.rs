@@ -4,9 +4,12 @@ use crate::accounting::Accounts;
 use crate::descriptors::Descriptors;
 use crate::module_list::Modules;
 use crate::mpm_settings::{MpmMessage, MpmSettings};
+use crate::phase::Phases;
 use crate::script::room::RoomUsage;
 use crate::site::Site;
 use crate::site::builder::Builder;
+use crate::site::language::Language;
+use crate::site::settings::Settings;
 use config::DirectiveIndex;
 use logging::level::Level;
 use logging::message::Message;
@@ -25,6 +28,10 @@ use upstream::fastcgi::Pools;
 pub struct Server {
     /// The compiled site.
     pub site: Site,
+    /// All modules there could be.
+    pub all_modules: &'static Modules,
+    /// The hooks of those that are there.
+    pub(crate) phases: Phases,
     /// What requests have open, by all threads of this process.
     pub held: DescriptorCount,
     pub(crate) accounts: Accounts,
@@ -36,7 +43,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Open what a configuration names.
+    /// Open what a configuration names. `index` has the rows of `modules` that it was read with.
     ///
     /// # Errors
     /// A text for standard error that says what could not be opened.
@@ -45,8 +52,15 @@ impl Server {
         index: Arc<DirectiveIndex<Builder>>,
         modules: &'static Modules,
     ) -> Result<Self, String> {
+        let language = Language::new(index, &builder.server, modules.names(), modules.guards);
+        let complete = |settings: &mut Settings| modules.complete(settings);
+        let mut site = Site::open(builder, language, &complete)?;
+        modules.open(&mut site)?;
+        let phases = modules.phases(site.loaded.as_deref());
         Ok(Self {
-            site: Site::open(builder, index, modules)?,
+            site,
+            all_modules: modules,
+            phases,
             held: DescriptorCount::default(),
             accounts: Accounts::default(),
             pools: Arc::default(),
@@ -104,7 +118,7 @@ impl Server {
     /// Whether a request may have a program run. Where none may, no serving process is given a way
     /// to have one run either, whoever has taken it over.
     pub fn may_run_programs(&self) -> bool {
-        self.site.may_run_programs && self.site.phases.run_programs
+        self.site.may_run_programs && self.phases.run_programs
     }
 
     /// The way to the process that starts programs.
@@ -243,7 +257,7 @@ impl Server {
 
     /// Log what modules have to say when the server begins to serve.
     pub fn note_modules(&self) {
-        self.site.phases.begin.iter().for_each(|begin| begin(self));
+        self.phases.begin.iter().for_each(|begin| begin(self));
         for (id, text) in self.site.proxy_protocol.notices() {
             self.log(Level::Notice, "remoteip", Some(id), None, text.as_bytes());
         }

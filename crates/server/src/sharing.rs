@@ -187,16 +187,16 @@ pub(crate) fn is_like_others(
         return false;
     }
     let seen = FastRequest { context, host, settings, head: *head, target: framing.target, client };
-    context.site().phases.plain.iter().all(|hook| hook(&seen))
+    context.server.phases.plain.iter().all(|hook| hook(&seen))
 }
 
 /// Whether the choice of what answers holds for others as well that ask for the path `asked`:
 /// nothing but a change of what was found there can lead elsewhere. With `ResponseSharing Off` each
 /// request makes its own choice, and nothing is ever kept.
 pub(crate) fn choice_may_be_kept(request: &RequestContext<'_>, asked: &[u8]) -> bool {
-    let site = request.site();
-    let is_only_choice = || site.phases.only_choice.iter().any(|is_only| is_only(request, asked));
-    site.shares_responses && (request.path == asked || is_only_choice())
+    let hooks = &request.phases().only_choice;
+    let is_only_choice = || hooks.iter().any(|is_only| is_only(request, asked));
+    request.site().shares_responses && (request.path == asked || is_only_choice())
 }
 
 /// Whether a request like this one would come to the same script, and to the same settings for it.

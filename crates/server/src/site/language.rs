@@ -2,7 +2,6 @@
 //! there are, and which variables are defined.
 
 use crate::identity;
-use crate::module_list::Modules;
 use crate::site::builder::{Builder, ServerDraft};
 use crate::site::overrides::Overrides;
 use crate::site::settings::ServerSettings;
@@ -36,27 +35,28 @@ pub struct Language {
 const EXPANDED_BYTES_MAX: usize = 16 << 20;
 
 impl Language {
-    /// The language at the end of a configuration.
+    /// The language at the end of a configuration: `index` has the rows that it was read with,
+    /// `names` and `guards` are of all modules there could be.
     pub(crate) fn new(
         index: Arc<DirectiveIndex<Builder>>,
         server: &ServerDraft,
-        all: &Modules,
-        server_root: String,
+        names: Vec<ModuleName>,
+        guards: Guards,
     ) -> Self {
         let ServerDraft { loaded, missing, defines, modules: of_modules, regex, .. } =
             server.clone();
         let loaded = loaded.as_deref();
         let is_loaded = |name: &ModuleName| loaded.is_none_or(|all| all.contains(&name.symbol));
-        let modules = all.names().into_iter().filter(is_loaded);
+        let modules = names.into_iter().filter(is_loaded);
         let modules = modules.map(|name| ModuleName { is_static: true, ..name }).collect();
         let loaded = loaded.map(<[_]>::to_vec);
-        let (mpm, guards) = (server.mpm.kind.symbol(), all.guards);
+        let server_root = server.root.to_string_lossy().into_owned();
         Self {
             index,
             modules,
             guards,
             missing,
-            mpm,
+            mpm: server.mpm.kind.symbol(),
             defines,
             server_root,
             loaded,

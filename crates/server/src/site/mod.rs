@@ -24,12 +24,10 @@ pub mod wildcard;
 pub mod world;
 
 use crate::identity::Tokens;
-use crate::module_list::Modules;
-use crate::phase::Phases;
 use crate::resolve::{Root, Roots};
 use crate::site::proxy_protocol::ProxyProtocol;
 use builder::{Builder, ServerDraft};
-use config::{DirectiveIndex, Node};
+use config::Node;
 use custom_log::AccessLog;
 use host::{Host, HostChain, HostChoice, HostDraft, Trace};
 use language::Language;
@@ -59,11 +57,8 @@ pub struct Site {
     /// The main server first.
     pub hosts: Vec<Host>,
     pub(crate) choice: HostChoice,
-    pub(crate) phases: Phases,
     /// Whether a script may run anywhere.
     pub(crate) may_run_programs: bool,
-    /// All modules there could be.
-    pub all_modules: &'static Modules,
     /// Modules that are there; `None` is all.
     pub loaded: Option<Vec<&'static str>>,
     /// The configuration as it was read, for server-info; empty where nobody can ask for it.
@@ -94,15 +89,15 @@ pub struct Site {
 }
 
 impl Site {
-    /// Open what the draft names. This runs in the parent, with its privileges. `index` has the
-    /// rows of `modules` that the draft was made with.
+    /// Open what the draft names. This runs in the parent, with its privileges. `complete` adds to
+    /// the settings of a server what holds there although no line says so.
     ///
     /// # Errors
     /// One sentence that says what cannot be opened and why.
     pub(crate) fn open(
         draft: &Builder,
-        index: Arc<DirectiveIndex<Builder>>,
-        modules: &'static Modules,
+        language: Language,
+        complete: &dyn Fn(&mut Settings),
     ) -> Result<Self, String> {
         // Before anything is opened: how many logs there may be and how many folders stay open is a
         // share of these.
@@ -118,17 +113,15 @@ impl Site {
         let of_machine = || runtime::hostname::local_name().text();
         let main_name = drafts.first().and_then(|main| main.server_name.as_ref());
         let main_name = main_name.map_or_else(of_machine, |name| name.name.clone());
-        let mut opened = Opened { modules, logs, base: None, main_name };
+        let mut opened = Opened { complete, logs, base: None, main_name };
         let main = drafts.first().ok_or("there is no main server")?;
         let mut hosts = Vec::with_capacity(drafts.len());
         for (index, (host, root)) in drafts.iter().zip(roots).enumerate() {
             hosts.push(Host::open(index, host, main, root, &mut opened)?);
         }
         let ServerDraft { listen, mpm, user, group, loaded, tokens, .. } = server.clone();
-        let loaded = loaded.as_deref();
         let shows_times = |log: &AccessLog| log.format.shows_times();
-        let root = server.root.to_string_lossy().into_owned();
-        let mut site = Self {
+        Ok(Self {
             listen,
             user: find_user(user.as_deref(), group.as_deref())?,
             error_log: hosts[0].error_log.clone(),
@@ -145,18 +138,14 @@ impl Site {
             modules: server.modules.clone(),
             spool: server.spool.clone(),
             hosts,
-            phases: modules.phases(loaded),
             tree: server.tree.clone(),
             server_root: server.root.clone(),
             may_run_programs: server.may_run_programs,
-            loaded: server.loaded.clone(),
-            all_modules: modules,
-            language: Language::new(index, server, modules, root),
+            loaded,
+            language,
             slash,
             mpm,
-        };
-        modules.open(&mut site)?;
-        Ok(site)
+        })
     }
 
     /// See [`crate::Server::gather_counted`].
@@ -257,8 +246,8 @@ const MERGED_HOSTS: usize = 64;
 const DOCUMENT_ROOT: &str = "/etc/apache2/htdocs";
 
 /// What is open so far, and settings that hosts share.
-struct Opened {
-    modules: &'static Modules,
+struct Opened<'o> {
+    complete: &'o dyn Fn(&mut Settings),
     logs: Logs,
     /// The settings of the main server outside of all sections.
     base: Option<Arc<Settings>>,
@@ -266,14 +255,14 @@ struct Opened {
     main_name: String,
 }
 
-impl Opened {
+impl Opened<'_> {
     /// What holds outside of all sections.
     fn base(&mut self, index: usize, draft: &HostDraft, main: &HostDraft) -> Arc<Settings> {
-        let modules = self.modules;
+        let complete = self.complete;
         let of_server = |settings: Settings| {
             let mut settings = settings;
             settings.core.levels = Some(logs::levels(draft, main));
-            modules.complete(&mut settings);
+            complete(&mut settings);
             Arc::new(settings)
         };
         // The main server comes first, and then `draft` is its own: the levels put in here are its.
@@ -291,7 +280,7 @@ impl Host {
         draft: &HostDraft,
         main: &HostDraft,
         root: Arc<Root>,
-        opened: &mut Opened,
+        opened: &mut Opened<'_>,
     ) -> Result<Self, String> {
         let is_main = index == 0;
         let log_name = log_name(draft, &opened.main_name);

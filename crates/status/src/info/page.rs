@@ -119,7 +119,7 @@ fn escaped(text: &str) -> String {
 
 /// All modules in the order of their names.
 fn loaded(request: &RequestContext<'_>) -> Vec<Loaded> {
-    let names = request.site().all_modules.modular_names();
+    let names = request.context.server().all_modules.modular_names();
     let site = request.site();
     let is_there = |symbol: &str| match &site.loaded {
         Some(all) => all.contains(&symbol),
@@ -182,7 +182,7 @@ fn hooks(request: &RequestContext<'_>, loaded: &[Loaded], out: &mut Vec<u8>) {
     mark(out, "<h2><a name=\"request_hooks\">Request Hooks</a></h2>\n<dl>");
     let is_alone = request.query().is_some();
     let link = if is_alone { '?' } else { '#' };
-    for (phase, symbols) in request.site().all_modules.hooks() {
+    for (phase, symbols) in request.context.server().all_modules.hooks() {
         mark(out, &format!("<dt><strong>{phase}:</strong>\n <br /><tt>\n"));
         for symbol in symbols {
             let module = loaded.iter().find(|module| module.symbol == symbol);
@@ -206,14 +206,14 @@ async fn details(
     let is_loaded = |symbol: &str| loaded.iter().any(|module| module.symbol == symbol);
     let kind = request.site().mpm.kind;
     let directives: Vec<(String, Documented)> =
-        request.site().all_modules.directives_under(kind, is_loaded).collect();
+        request.context.server().all_modules.directives_under(kind, is_loaded).collect();
     let mut found = false;
     for module in loaded {
         if query.is_none_or(|query| query.eq_ignore_ascii_case(&module.file)) {
             found = true;
             let own: Vec<&Documented> =
                 directives.iter().filter(|row| row.0 == module.file).map(|row| &row.1).collect();
-            describe(request.site().all_modules, module, &own, out);
+            describe(request.context.server().all_modules, module, &own, out);
             if !own.is_empty() {
                 mark(out, "<dt><strong>Current Configuration:</strong></dt>\n");
                 let names = own.iter().map(|row| row.name).collect();

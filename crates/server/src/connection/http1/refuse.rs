@@ -90,7 +90,7 @@ impl Connection {
         let view = request.view();
         let has_fixed_page = {
             let settings = &self.host().sections.base;
-            error_document::is_fixed(self.context.site(), settings, failure.status)
+            error_document::is_fixed(&self.context.server.phases, settings, failure.status)
         };
         if !has_fixed_page && !self.is_broken {
             let context = self.context.clone();
