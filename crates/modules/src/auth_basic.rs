@@ -8,10 +8,11 @@ use crate::authn_core::{self, AuthnProvider};
 use crate::authn_file::{self, AuthnStatus};
 use logging::level::Level;
 use message::Status;
-use server::expression::ExpressionText;
+use server::evaluate;
 use server::failure::{Failure, Stop};
 use server::phase::Decision;
 use server::request_context::RequestContext;
+use server::site::expression::ExpressionText;
 use server::site::settings::DirectoryKey;
 use server::site::store::{Merge, either};
 use server::waiting::{self, NowOrLater, Waiting};
@@ -206,7 +207,7 @@ pub(crate) fn fake(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let mut parts = Vec::new();
     let ids = [("user", "username", 2455, 2458), ("password", "password", 2456, 2459)];
     for (text, (what, name, error_id, empty_id)) in [user, password].into_iter().zip(ids) {
-        let value = text.value(request, None).map_err(|error| {
+        let value = evaluate::text(text, request, None).map_err(|error| {
             let uri = uri(request);
             let text = format!(
                 "AuthBasicFake: could not evaluate {what} expression for URI '{uri}': {error}"

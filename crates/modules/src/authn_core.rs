@@ -4,12 +4,13 @@ use crate::authn_file;
 use config::{Args, Call, Directive, Error, Scope, SectionArgs};
 use logging::level::Level;
 use message::{Method, Status};
-use server::expression::{ExpressionText, Mode};
+use server::evaluate;
 use server::failure::{Failure, Stop};
 use server::module::{Hooks, Module};
 use server::phase::{Decision, Hook};
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
+use server::site::expression::{ExpressionText, Mode};
 use server::site::settings as site;
 use server::site::settings::{DirectoryKey, ServerKey};
 use server::site::store::{Merge, either};
@@ -136,7 +137,7 @@ fn value(
     id: u32,
     name: &str,
 ) -> Option<Vec<u8>> {
-    let error = match text.value(request, None) {
+    let error = match evaluate::text(text, request, None) {
         Ok(value) => return Some(value),
         Err(error) => error,
     };

@@ -5,11 +5,12 @@ use crate::require::{AuthzStatus, words};
 use config::lexer::LineWords;
 use expr::Subnet;
 use logging::level::Level;
-use server::expression::ExpressionText;
+use server::evaluate;
 use server::module::{Hooks, Module};
 use server::names::NamedEnd;
 use server::question::{self, HelperAnswer, Question};
 use server::request_context::RequestContext;
+use server::site::expression::ExpressionText;
 use server::waiting::{self, NowOrLater, Waiting};
 use std::net::IpAddr;
 use std::ops::ControlFlow;
@@ -136,7 +137,7 @@ fn check_name(
         say(Level::Error, 1753, &text);
         return AuthzStatus::Denied;
     };
-    let mut domains = match text.value(request, None) {
+    let mut domains = match evaluate::text(text, request, None) {
         Ok(domains) => domains,
         Err(error) => {
             let text = format!(

@@ -2,9 +2,9 @@
 
 use crate::require::{AuthzStatus, words};
 use logging::level::Level;
-use server::expression::ExpressionText;
 use server::module::{Hooks, Module};
 use server::request_context::RequestContext;
+use server::site::expression::ExpressionText;
 
 /// The module; it brings providers of `Require` only.
 pub(crate) static MODULE: Module =

@@ -4,10 +4,10 @@
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use logging::access::Format;
-use server::expression::{Expression, Mode};
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;
 use server::site::custom_log::{LogCondition, LogDraft};
+use server::site::expression::{Expression, Mode};
 use server::site::settings::ServerKey;
 use server::site::store::Merge;
 use std::collections::HashSet;

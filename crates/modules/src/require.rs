@@ -2,8 +2,9 @@
 
 use crate::auth_text;
 use logging::level::Level;
-use server::expression::ExpressionText;
+use server::evaluate;
 use server::request_context::RequestContext;
+use server::site::expression::ExpressionText;
 
 /// What a provider or a container says (httpd's authz_status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(crate) fn words(
     id: u32,
     what: &str,
 ) -> Option<Vec<Vec<u8>>> {
-    match text.value(request, None) {
+    match evaluate::text(text, request, None) {
         Ok(value) => Some(auth_text::words(&value).collect()),
         Err(error) => {
             let text = format!("{what}: Can't evaluate require expression: {error}");

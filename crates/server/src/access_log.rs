@@ -1,6 +1,7 @@
 //! From a finished exchange to the lines of the access logs.
 
 use crate::context::Context;
+use crate::evaluate;
 use crate::names::{ConnectionNames, NamedEnd};
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{MethodAndTarget, Original, RequestContext};
@@ -174,7 +175,7 @@ fn holding(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
         let Some(LogCondition::Expression(expression)) = &log.condition else { continue };
         // Another request for the same file may have another status.
         request.mark_personal();
-        match expression.holds_here(request, Some(response)) {
+        match evaluate::holds_here(expression, request, Some(response)) {
             Ok(true) => chosen.push(nth),
             Ok(false) => {}
             Err(text) => {

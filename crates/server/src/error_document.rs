@@ -1,6 +1,7 @@
 //! The page of a failure: httpd's own, a text, or another URL of this server (ap_die and
 //! ap_send_error_response of modules/http/http_request.c and http_protocol.c).
 
+use crate::evaluate;
 use crate::failure::Failure;
 use crate::identity;
 use crate::phase::Phases;
@@ -28,7 +29,7 @@ pub(crate) fn choose<'a>(
     let (ErrorDocument::Text(text) | ErrorDocument::Url(text)) = document else {
         return Err(own_page());
     };
-    let Ok(value) = text.value(request, None) else { return Err(own_page()) };
+    let Ok(value) = evaluate::text(text, request, None) else { return Err(own_page()) };
     if matches!(document, ErrorDocument::Text(_)) {
         return Err(Box::new(text_page(request, failure, value)));
     }

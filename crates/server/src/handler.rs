@@ -1,6 +1,7 @@
 //! Content handlers: what one is to the frame, which is configured for a place, and how it is run.
 //! Each belongs to a module.
 
+use crate::evaluate;
 use crate::failure::{Failure, Stop};
 use crate::large_future::boxed;
 use crate::names;
@@ -97,7 +98,7 @@ fn set_handler<'l>(
         None => return Ok(None),
         Some(HandlerSetting::Name(name)) => Cow::Borrowed(name.as_str()),
         Some(HandlerSetting::Computed(text)) => {
-            let value = text.value(request, None).map_err(|text| {
+            let value = evaluate::text(text, request, None).map_err(|text| {
                 let text = format!("Can't evaluate handler expression: {text}");
                 Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(3154).at_error()
             })?;

@@ -35,6 +35,7 @@ use crate::table::Tables;
 use logging::level::Level;
 use message::Method;
 use runtime::file::{Errno, FileType};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -199,6 +200,18 @@ impl<'a> RequestContext<'a> {
         &self.context.server.phases
     }
 
+    /// The method as scripts and expressions are told it. What an error document or a look-up asks
+    /// for is a GET, whatever the client has sent.
+    pub(crate) fn method_name(&self) -> Cow<'static, [u8]> {
+        match (self.lineage.purpose, self.exact_method()) {
+            (LookupPurpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
+            (LookupPurpose::Sub | LookupPurpose::Redirected, Some(method)) => {
+                Cow::Borrowed(method.as_str().as_bytes())
+            }
+            _ => Cow::Owned(self.received().view().method().to_vec()),
+        }
+    }
+
     /// What the URL was mapped to (`r->filename`).
     pub(crate) fn filename(&self) -> Vec<u8> {
         self.backend_filename().unwrap_or_else(|| self.mapping.place.path())
@@ -229,6 +242,12 @@ impl<'a> RequestContext<'a> {
             b"*" => [self.host.root.path_bytes(), b"/*"].concat(),
             _ => Vec::new(),
         }
+    }
+
+    /// The document root of the request (core.c, ap_document_root).
+    pub(crate) fn document_root(&self) -> Vec<u8> {
+        let own = self.mapping.context_info.document_root.clone();
+        own.unwrap_or_else(|| self.host.root.path_bytes().to_vec())
     }
 
     /// The last component of the file path; empty for a folder with its slash.

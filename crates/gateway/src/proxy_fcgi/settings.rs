@@ -6,9 +6,10 @@ use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use expr::Matches;
 use logging::level::Level;
-use server::expression::{Expression, ExpressionText};
+use server::evaluate;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
+use server::site::expression::{Expression, ExpressionText};
 use server::site::settings::DirectoryKey;
 use server::site::store::Merge;
 use std::sync::Arc;
@@ -78,11 +79,11 @@ impl Settings {
     pub(super) fn fix(&self, request: &mut RequestContext<'_>) {
         for rule in &self.rules {
             let mut matches = Matches::default();
-            let value = match rule.condition.holds_with_here(request, &mut matches) {
+            let value = match evaluate::holds_with_here(&rule.condition, request, &mut matches) {
                 Ok(false) => continue,
                 Ok(true) => {
                     let text = rule.value.as_ref();
-                    text.map(|text| text.value_with(request, &mut matches)).transpose()
+                    text.map(|text| evaluate::text_with(text, request, &mut matches)).transpose()
                 }
                 Err(text) => Err(text),
             };

@@ -4,13 +4,14 @@ use super::set_context;
 use message::Status;
 use message::path::encode;
 use pattern::{Captures, Regex, Replacement};
-use server::expression::ExpressionText;
+use server::evaluate;
 use server::failure::{Failure, Stop};
 use server::handler;
 use server::mapping::Place;
 use server::phase::place_of;
 use server::request_context::RequestContext;
 use server::resolve::Root;
+use server::site::expression::ExpressionText;
 use server::site::lexical::parents;
 use std::sync::Arc;
 
@@ -196,7 +197,7 @@ impl LocationAlias {
             let text = format!("Can't evaluate alias expression: {text}");
             Failure::new(Status::INTERNAL_SERVER_ERROR, "alias", text).id(2825).at_error()
         };
-        let mut path = self.to.value(request, None).map_err(failed)?;
+        let mut path = evaluate::text(&self.to, request, None).map_err(failed)?;
         let own = self.to.constant().map_or(0, parents);
         if keeps_path && let Some(length) = covered(&request.path, &self.from) {
             let root = path.clone();
@@ -243,7 +244,7 @@ impl LocationRedirect {
             let text = format!("Can't evaluate redirect expression: {text}");
             Failure::new(Status::INTERNAL_SERVER_ERROR, "alias", text).id(2826).at_error()
         };
-        Ok(escaped(&to.value(request, None).map_err(failed)?))
+        Ok(escaped(&evaluate::text(to, request, None).map_err(failed)?))
     }
 }
 

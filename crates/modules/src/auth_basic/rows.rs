@@ -3,10 +3,10 @@
 use super::SETTINGS;
 use crate::authn_core;
 use config::{Args, Call, Directive, Error, Scope, args};
-use server::expression::ExpressionText;
 use server::module::{Hooks, Module};
 use server::phase::Hook;
 use server::site::builder::Builder;
+use server::site::expression::ExpressionText;
 
 /// The module and its table.
 pub(crate) static MODULE: Module = Module::new(

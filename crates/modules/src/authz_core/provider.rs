@@ -7,10 +7,11 @@ use crate::{authn_core, authz_groupfile, authz_host, authz_owner, authz_user};
 use config::{Error, lexer::LineWords};
 use expr::Subnet;
 use message::{Method, Status};
-use server::expression::{Expression, ExpressionText};
+use server::evaluate;
 use server::failure::Failure;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
+use server::site::expression::{Expression, ExpressionText};
 use server::site::settings::ServerKey;
 use server::site::store::Merge;
 use server::waiting::{NowOrLater, Waiting};
@@ -182,7 +183,7 @@ fn check_expression<'l>(
     expression: &'l Expression,
     asks_for_user: bool,
 ) -> Waiting<'l, AuthzStatus> {
-    expression.holds(request, None).map(move |holds| match holds {
+    evaluate::holds(expression, request, None).map(move |holds| match holds {
         Ok(true) => Ok(AuthzStatus::Granted),
         Ok(false) if asks_for_user => Ok(AuthzStatus::DeniedNoUser),
         Ok(false) => Ok(AuthzStatus::Denied),

@@ -6,8 +6,8 @@ use config::{Call, Error, Position, Scope};
 use gateway::forward;
 use logging::level::Levels;
 use message::limits::{MAX_RANGE_OVERLAPS, MAX_RANGE_REVERSALS, MAX_RANGES};
-use server::expression::ExpressionText;
 use server::site::builder::Builder;
+use server::site::expression::ExpressionText;
 use server::site::names::UseCanonicalName;
 use server::site::overrides::Overrides;
 use server::site::settings::core::{

@@ -3,8 +3,8 @@
 use super::{Done, path_argument};
 use config::{Call, Error};
 use message::Method;
-use server::expression::Expression;
 use server::site::builder::{Builder, Limited};
+use server::site::expression::Expression;
 use server::site::section::{self, Argument, Branch, IfCondition, Matcher, SectionKind};
 use server::site::wildcard::WildcardPattern;
 use std::sync::Arc;

@@ -19,6 +19,7 @@ use message::{Known, Status};
 use recode::{Coder, CoderBudget, Permit};
 use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
+use server::evaluate;
 use server::module::{Hooks, Module};
 use server::phase::{ContentFilter, Hook};
 use server::request_context::{Because, LookupPurpose, RequestContext};
@@ -232,7 +233,7 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
         by_extension,
         env: &request.tables.env,
         holds: &|condition, response| {
-            condition.holds_here(request, Some(response)).unwrap_or_else(|text| {
+            evaluate::holds_here(condition, request, Some(response)).unwrap_or_else(|text| {
                 let text = format!("Error evaluating filter dispatch condition: {text}");
                 request.log_recurring(Level::Error, "filter", Some(1379), &text);
                 false

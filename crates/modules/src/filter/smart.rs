@@ -5,10 +5,10 @@ use super::{FilterKind, SETTINGS};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::content_coding::Uncertain;
-use server::expression::Expression;
 use server::module::{Hooks, Module};
 use server::response::Response;
 use server::site::builder::Builder;
+use server::site::expression::Expression;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -344,7 +344,7 @@ mod tests {
             "f",
             FilterKind::Deflate,
             ProviderCondition::Expression(
-                Expression::parse("true", server::expression::Mode::default()).unwrap(),
+                Expression::parse("true", server::site::expression::Mode::default()).unwrap(),
             ),
         );
         assert_eq!(settings.declared["f"].by_type(Some("text/css")), Err(Uncertain));

@@ -5,6 +5,7 @@ use super::{Edit, HeaderAction, HeaderCondition, HeaderRule, HeaderValue, SETTIN
 use logging::level::Level;
 use message::{Field, Method, Status, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Replacement};
+use server::evaluate;
 use server::failure::{Failure, Stop};
 use server::fields;
 use server::request_context::{Because, RequestContext};
@@ -231,8 +232,8 @@ impl HeaderWork<'_, '_> {
             HeaderCondition::Expression(expression) => {
                 let response = self.response.as_deref();
                 let holds = match self.may_wait {
-                    true => expression.holds(self.request, response).await,
-                    false => expression.holds_here(self.request, response),
+                    true => evaluate::holds(expression, self.request, response).await,
+                    false => evaluate::holds_here(expression, self.request, response),
                 };
                 // At once, as ap_expr_exec_ctx does: rules behind this one find the field, and may
                 // take it away.

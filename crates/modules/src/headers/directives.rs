@@ -6,10 +6,10 @@ use config::directive::row;
 use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use pattern::Regex;
-use server::expression::{Expression, Mode};
 use server::module::{Hooks, Module};
 use server::phase::Hook;
 use server::site::builder::Builder;
+use server::site::expression::{Expression, Mode};
 use std::sync::Arc;
 
 /// The module and its table.

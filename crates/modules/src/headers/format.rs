@@ -4,9 +4,10 @@
 use logging::level::Level;
 use runtime::clock;
 use scoreboard::{ProcessState, RowState, Snapshot};
-use server::expression::{ExpressionText, Mode};
+use server::evaluate;
 use server::request_context::RequestContext;
 use server::response::Response;
+use server::site::expression::{ExpressionText, Mode};
 
 /// A compiled value.
 #[derive(Clone, Debug)]
@@ -64,11 +65,13 @@ impl HeaderValue {
                 pieces.iter().for_each(|piece| piece.write(request, &mut out));
                 out
             }
-            Self::Expression(text) => text.value(request, response).unwrap_or_else(|error| {
-                let text = format!("Can't evaluate value expression: {error}");
-                request.log(Level::Error, "headers", Some(2557), &text);
-                Vec::new()
-            }),
+            Self::Expression(text) => {
+                evaluate::text(text, request, response).unwrap_or_else(|error| {
+                    let text = format!("Can't evaluate value expression: {error}");
+                    request.log(Level::Error, "headers", Some(2557), &text);
+                    Vec::new()
+                })
+            }
         }
     }
 }

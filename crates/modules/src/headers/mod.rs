@@ -13,8 +13,8 @@ pub(crate) use directives::MODULE;
 
 use format::HeaderValue;
 use pattern::Regex;
-use server::expression::Expression;
 use server::phase::FastRequest;
+use server::site::expression::Expression;
 use server::site::settings as site;
 use server::site::settings::DirectoryKey;
 use server::site::store::Merge;

@@ -6,10 +6,10 @@ use config::directive::row;
 use config::lexer::LineWords;
 use config::{Args, Call, Directive, Error, Scope};
 use pattern::{PatternFlags, Regex};
-use server::expression::Expression;
 use server::module::{Hooks, Module};
 use server::phase::Hook;
 use server::site::builder::Builder;
+use server::site::expression::Expression;
 use server::site::names;
 use std::sync::Arc;
 

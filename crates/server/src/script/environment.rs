@@ -3,7 +3,6 @@
 //! httpd's util_script.c). Nobody can set one of the latter from outside: they come last.
 
 use crate::error_document;
-use crate::expression;
 use crate::identity;
 use crate::names::NamedEnd;
 use crate::phase;
@@ -115,7 +114,7 @@ fn server(request: &RequestContext<'_>, env: &mut Table) {
     env.put("SERVER_NAME", name);
     env.put("SERVER_ADDR", request.received().local_ip().to_string());
     env.put("SERVER_PORT", request.server_port().to_string());
-    let root = expression::document_root(request);
+    let root = request.document_root();
     env.put("DOCUMENT_ROOT", root.as_slice());
     env.put("REQUEST_SCHEME", request.scheme());
     env.put("CONTEXT_PREFIX", request.mapping.context_info.prefix.as_slice());
@@ -164,7 +163,7 @@ pub(super) fn of_request(
     let view = request.received().view();
     env.tell("GATEWAY_INTERFACE", b"CGI/1.1");
     env.tell("SERVER_PROTOCOL", view.protocol());
-    env.tell("REQUEST_METHOD", &expression::method(request));
+    env.tell("REQUEST_METHOD", &request.method_name());
     env.tell("QUERY_STRING", request.query().unwrap_or_default());
     let uri = match rules.has_current_uri {
         true => request.path.as_slice(),

@@ -1,9 +1,9 @@
 //! From directive rows to a draft of the site. Rows of all modules change this value; nothing is
 //! opened here and nothing of it is seen by a request. A `.htaccess` file has a builder of its own.
 
-use crate::expression::Mode;
 use crate::mpm_settings::help;
 use crate::resolve::{Root, Roots};
+use crate::site::expression::Mode;
 use crate::site::host::HostDraft;
 use crate::site::overrides::Overrides;
 use crate::site::section::{IfCondition, Matcher, SectionKind};

@@ -1,6 +1,6 @@
 //! Access logs, as they are configured and when they are open.
 
-use crate::expression::Expression;
+use crate::site::expression::Expression;
 use logging::access::Format;
 use logging::sink::Sink;
 use std::path::PathBuf;

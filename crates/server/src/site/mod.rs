@@ -5,6 +5,7 @@ pub(crate) mod access_file;
 pub mod builder;
 pub mod custom_log;
 pub mod dump;
+pub mod expression;
 pub mod host;
 pub(crate) mod language;
 pub mod lexical;

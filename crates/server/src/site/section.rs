@@ -1,6 +1,6 @@
 //! Sections: settings that hold for some paths only, and how a path is compared with them.
 
-use crate::expression::Expression;
+use crate::site::expression::Expression;
 use crate::site::wildcard;
 use config::{Call, Error};
 use pattern::{Captures, LimitExceeded, PatternFlags, Regex};

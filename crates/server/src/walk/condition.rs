@@ -1,5 +1,6 @@
 //! `<If>`, `<ElseIf>` and `<Else>`: the if walk of httpd (server/request.c, ap_if_walk).
 
+use crate::evaluate;
 use crate::failure::{Failure, Stop};
 use crate::request_context::RequestContext;
 use crate::site::locate::Layers;
@@ -43,11 +44,13 @@ async fn matching(
             continue;
         }
         let holds = match &condition.expression {
-            Some(expression) => expression.holds(request, None).await.map_err(|text| {
-                let text = format!("Failed to evaluate <If > condition: {text}");
-                let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
-                failure.id(1357).at_error().recurring(text)
-            })?,
+            Some(expression) => {
+                evaluate::holds(expression, request, None).await.map_err(|text| {
+                    let text = format!("Failed to evaluate <If > condition: {text}");
+                    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
+                    failure.id(1357).at_error().recurring(text)
+                })?
+            }
             None => true,
         };
         if holds {

@@ -1,8 +1,8 @@
 //! The per-directory settings of core, and how inner ones lie over outer ones.
 
 use super::Section;
-use crate::expression::ExpressionText;
 use crate::resolve::LinkPolicy;
+use crate::site::expression::ExpressionText;
 use crate::site::names::{HostnameLookups, UseCanonicalName};
 use crate::site::overrides::Overrides;
 use crate::site::store::either;

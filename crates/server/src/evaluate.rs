@@ -1,149 +1,113 @@
-//! Expressions of the configuration (ap_expr) as the server uses them: compiled once, evaluated
-//! for a request. The language is the crate `expr`; what it asks about is answered here.
+//! What expressions of the configuration come to for a request. The language is the crate `expr`;
+//! what it asks about is answered here.
 
+use crate::handler;
 use crate::http_date::parse_http_date;
 use crate::large_future::boxed;
 use crate::phase;
 use crate::question;
 use crate::request_context::{LookupPurpose, Query, RequestContext};
 use crate::response::Response;
-use crate::site::names::will_be_looked_at;
+use crate::site::expression::{Expression, ExpressionText};
 use crate::waiting::NowOrLater;
-pub use expr::Mode;
-use expr::{
-    Expr, Facts, FileError, FileKind, FileStatus, Matches, ServerVariable, StringExpr, TimeParts,
-};
+use expr::{Facts, FileError, FileKind, FileStatus, Matches, ServerVariable, TimeParts};
 use logging::sink::local_time;
-use message::{Method, Status};
+use message::Status;
 use runtime::file::{self, FileType};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::Read;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
-
-/// What is known of an expression when it is compiled.
-fn note(uses: expr::Uses) {
-    if uses.client_name {
-        will_be_looked_at();
-    }
-}
 
 /// What is said of a condition that waits for something that nobody has heard of.
 const HAS_WAITED: &str = "something had to be waited for";
 
-/// A condition.
-#[derive(Clone, Debug)]
-pub struct Expression(Arc<Expr>);
-
-impl Expression {
-    /// Compile `text`.
-    ///
-    /// # Errors
-    /// httpd's text.
-    pub fn parse(text: &str, mode: Mode) -> Result<Self, String> {
-        let parsed = Expr::parse(text, &mode).map_err(|error| error.to_string())?;
-        note(parsed.uses());
-        Ok(Self(Arc::new(parsed)))
+/// Whether the expression holds. Fields of the request that it looks at are named in `Vary`.
+pub fn holds<'l>(
+    expression: &'l Expression,
+    request: &'l RequestContext<'_>,
+    response: Option<&'l Response>,
+) -> NowOrLater<'l, Result<bool, String>> {
+    if expression.may_wait() {
+        return NowOrLater::later(async move {
+            holds_with(expression, request, response, &mut Matches::default()).await
+        });
     }
+    let looked_up = LookedUp::default();
+    NowOrLater::Now(eval(expression, request, response, &looked_up, &mut Matches::default()))
+}
 
-    /// Whether the expression looks at the user (`Require expr`).
-    pub fn asks_for_user(&self) -> bool {
-        self.0.uses().user
-    }
+/// Whether the expression holds, for a caller that cannot wait: the thread itself does
+/// (`question::here`).
+pub fn holds_here(
+    expression: &Expression,
+    request: &RequestContext<'_>,
+    response: Option<&Response>,
+) -> Result<bool, String> {
+    let mut matches = Matches::default();
+    let holds = holds_with(expression, request, response, &mut matches);
+    question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
+}
 
-    /// Whether evaluating the expression may have to wait: only for URLs that it looks up.
-    pub fn may_wait(&self) -> bool {
-        self.0.uses().subrequests
-    }
+/// Whether the expression holds, for a caller that cannot wait; what `$1` and the like stand
+/// for stays in `matches`.
+pub fn holds_with_here(
+    expression: &Expression,
+    request: &RequestContext<'_>,
+    matches: &mut Matches,
+) -> Result<bool, String> {
+    let holds = holds_with(expression, request, None, matches);
+    question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
+}
 
-    /// Whether the expression holds. Fields of the request that it looks at are named in `Vary`.
-    pub fn holds<'l>(
-        &'l self,
-        request: &'l RequestContext<'_>,
-        response: Option<&'l Response>,
-    ) -> NowOrLater<'l, Result<bool, String>> {
-        if self.may_wait() {
-            return NowOrLater::later(async move {
-                self.holds_with(request, response, &mut Matches::default()).await
-            });
+/// Whether the expression holds; what `$1` and the like stand for stays in `matches`.
+///
+/// An expression is evaluated in one go, and knows nothing of waiting. One that looks a URL up
+/// of which nobody knows yet where it leads is evaluated again when that is known: this has no
+/// effect that could be seen, and its URLs are looked up once each.
+pub async fn holds_with(
+    expression: &Expression,
+    request: &RequestContext<'_>,
+    response: Option<&Response>,
+    matches: &mut Matches,
+) -> Result<bool, String> {
+    let mut looked_up = LookedUp::default();
+    loop {
+        let holds = eval(expression, request, response, &looked_up, matches);
+        let Some(url) = looked_up.wanted.take() else { return holds };
+        if looked_up.found.len() >= LOOKED_UP_MAX {
+            return Err(format!("it looks up more than {LOOKED_UP_MAX} URLs"));
         }
-        let looked_up = LookedUp::default();
-        NowOrLater::Now(self.eval(request, response, &looked_up, &mut Matches::default()))
+        let is_there = boxed(|| is_there(request, &url)).await;
+        looked_up.found.push((url, is_there));
+        *matches = Matches::default();
     }
+}
 
-    /// Whether the expression holds, for a caller that cannot wait: the thread itself does
-    /// (`question::here`).
-    pub fn holds_here(
-        &self,
-        request: &RequestContext<'_>,
-        response: Option<&Response>,
-    ) -> Result<bool, String> {
-        let mut matches = Matches::default();
-        let holds = self.holds_with(request, response, &mut matches);
-        question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
+/// Whether it holds, if all URLs that it looks up are known.
+fn eval(
+    expression: &Expression,
+    request: &RequestContext<'_>,
+    response: Option<&Response>,
+    looked_up: &LookedUp,
+    matches: &mut Matches,
+) -> Result<bool, String> {
+    if !expression.0.is_constant() {
+        request.mark_personal();
     }
-
-    /// Whether the expression holds, for a caller that cannot wait; what `$1` and the like stand
-    /// for stays in `matches`.
-    pub fn holds_with_here(
-        &self,
-        request: &RequestContext<'_>,
-        matches: &mut Matches,
-    ) -> Result<bool, String> {
-        let holds = self.holds_with(request, None, matches);
-        question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
+    let asked = RequestFacts::new(request, response, looked_up);
+    let holds = expression.0.eval(&asked, matches);
+    if !looked_up.is_wanting() {
+        asked.keep_vary();
     }
-
-    /// Whether the expression holds; what `$1` and the like stand for stays in `matches`.
-    ///
-    /// An expression is evaluated in one go, and knows nothing of waiting. One that looks a URL up
-    /// of which nobody knows yet where it leads is evaluated again when that is known: this has no
-    /// effect that could be seen, and its URLs are looked up once each.
-    pub async fn holds_with(
-        &self,
-        request: &RequestContext<'_>,
-        response: Option<&Response>,
-        matches: &mut Matches,
-    ) -> Result<bool, String> {
-        let mut looked_up = LookedUp::default();
-        loop {
-            let holds = self.eval(request, response, &looked_up, matches);
-            let Some(url) = looked_up.wanted.take() else { return holds };
-            if looked_up.found.len() >= LOOKED_UP_MAX {
-                return Err(format!("it looks up more than {LOOKED_UP_MAX} URLs"));
-            }
-            let is_there = boxed(|| is_there(request, &url)).await;
-            looked_up.found.push((url, is_there));
-            *matches = Matches::default();
-        }
-    }
-
-    /// Whether it holds, if all URLs that it looks up are known.
-    fn eval(
-        &self,
-        request: &RequestContext<'_>,
-        response: Option<&Response>,
-        looked_up: &LookedUp,
-        matches: &mut Matches,
-    ) -> Result<bool, String> {
-        if !self.0.is_constant() {
-            request.mark_personal();
-        }
-        let asked = RequestFacts::new(request, response, looked_up);
-        let holds = self.0.eval(&asked, matches);
-        if !looked_up.is_wanting() {
-            asked.keep_vary();
-        }
-        holds.map_err(|error| error.to_string())
-    }
+    holds.map_err(|error| error.to_string())
 }
 
 /// Whether a URL leads to something.
 async fn is_there(request: &RequestContext<'_>, url: &[u8]) -> bool {
     phase::look_up(request, url, Query::None).await.is_ok_and(|found| {
-        found.found.is_ok() || matches!(crate::handler::configured(&found), Ok(Some(_)))
+        found.found.is_ok() || matches!(handler::configured(&found), Ok(Some(_)))
     })
 }
 
@@ -176,63 +140,42 @@ impl LookedUp {
     }
 }
 
-/// A text with `%{...}` in it.
-#[derive(Clone, Debug)]
-pub struct ExpressionText(Arc<StringExpr>);
+/// The text for a request.
+pub fn text(
+    text: &ExpressionText,
+    request: &RequestContext<'_>,
+    response: Option<&Response>,
+) -> Result<Vec<u8>, String> {
+    eval_text(text, request, response, &mut Matches::default())
+}
 
-impl ExpressionText {
-    /// Compile `text`.
-    ///
-    /// # Errors
-    /// httpd's text.
-    pub fn parse(text: &str, mode: Mode) -> Result<Self, String> {
-        let parsed = StringExpr::parse(text, &mode).map_err(|error| error.to_string())?;
-        note(parsed.uses());
-        Ok(Self(Arc::new(parsed)))
-    }
+/// The text for a request, in which `$1` and the like stand for what a condition before it has
+/// found.
+pub fn text_with(
+    text: &ExpressionText,
+    request: &RequestContext<'_>,
+    matches: &mut Matches,
+) -> Result<Vec<u8>, String> {
+    eval_text(text, request, None, matches)
+}
 
-    /// The text, if it is the same for every request.
-    pub fn constant(&self) -> Option<&[u8]> {
-        self.0.as_constant()
+fn eval_text(
+    text: &ExpressionText,
+    request: &RequestContext<'_>,
+    response: Option<&Response>,
+    matches: &mut Matches,
+) -> Result<Vec<u8>, String> {
+    if let Some(constant) = text.0.as_constant() {
+        return Ok(constant.to_vec());
     }
-
-    /// The text for a request.
-    pub fn value(
-        &self,
-        request: &RequestContext<'_>,
-        response: Option<&Response>,
-    ) -> Result<Vec<u8>, String> {
-        self.eval(request, response, &mut Matches::default())
+    if !text.0.is_constant() {
+        request.mark_personal();
     }
-
-    /// The text for a request, in which `$1` and the like stand for what a condition before it has
-    /// found.
-    pub fn value_with(
-        &self,
-        request: &RequestContext<'_>,
-        matches: &mut Matches,
-    ) -> Result<Vec<u8>, String> {
-        self.eval(request, None, matches)
-    }
-
-    fn eval(
-        &self,
-        request: &RequestContext<'_>,
-        response: Option<&Response>,
-        matches: &mut Matches,
-    ) -> Result<Vec<u8>, String> {
-        if let Some(constant) = self.0.as_constant() {
-            return Ok(constant.to_vec());
-        }
-        if !self.0.is_constant() {
-            request.mark_personal();
-        }
-        // Texts look no URLs up, and name no fields for `Vary`.
-        let looked_up = LookedUp::default();
-        let asked = RequestFacts::new(request, response, &looked_up);
-        let value = self.0.eval(&asked, matches);
-        value.map(Cow::into_owned).map_err(|error| error.to_string())
-    }
+    // Texts look no URLs up, and name no fields for `Vary`.
+    let looked_up = LookedUp::default();
+    let asked = RequestFacts::new(request, response, &looked_up);
+    let value = text.0.eval(&asked, matches);
+    value.map(Cow::into_owned).map_err(|error| error.to_string())
 }
 
 /// A request and what is known of its response, as an expression sees them.
@@ -262,7 +205,7 @@ impl<'e, 'a> RequestFacts<'e, 'a> {
     }
 }
 
-fn text(value: impl Into<String>) -> Option<Cow<'static, [u8]>> {
+fn owned(value: impl Into<String>) -> Option<Cow<'static, [u8]>> {
     Some(Cow::Owned(value.into().into_bytes()))
 }
 
@@ -276,42 +219,42 @@ impl Facts for RequestFacts<'_, '_> {
         let (request, received) = (self.request, self.request.received());
         let view = received.view();
         match variable {
-            ServerVariable::RequestMethod => Some(method(request)),
+            ServerVariable::RequestMethod => Some(request.method_name()),
             ServerVariable::RequestScheme => Some(Cow::Borrowed(request.scheme().as_bytes())),
             ServerVariable::RequestUri => Some(Cow::Borrowed(&request.path)),
             ServerVariable::RequestFilename => Some(Cow::Owned(request.filename())),
-            ServerVariable::RemoteHost => text(request.client_name()),
-            ServerVariable::RemoteAddr => text(request.client().to_string()),
+            ServerVariable::RemoteHost => owned(request.client_name()),
+            ServerVariable::RemoteAddr => owned(request.client().to_string()),
             ServerVariable::RemoteIdent
             | ServerVariable::RequestLogId
             | ServerVariable::ConnLogId => None,
             ServerVariable::RemoteUser => request.authentication.user.as_deref().map(Cow::Borrowed),
-            ServerVariable::ServerAdmin => host.server_admin.clone().and_then(text),
-            ServerVariable::ServerName => text(request.server_name()),
-            ServerVariable::ServerPort => text(request.server_port().to_string()),
+            ServerVariable::ServerAdmin => host.server_admin.clone().and_then(owned),
+            ServerVariable::ServerName => owned(request.server_name()),
+            ServerVariable::ServerPort => owned(request.server_port().to_string()),
             ServerVariable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
             ServerVariable::PathInfo => Some(Cow::Borrowed(&request.mapping.path_info)),
             ServerVariable::QueryString => request.query().map(Cow::Borrowed),
             ServerVariable::IsSubreq => {
-                text((request.lineage.purpose == LookupPurpose::Sub).to_string())
+                owned((request.lineage.purpose == LookupPurpose::Sub).to_string())
             }
-            ServerVariable::DocumentRoot => Some(Cow::Owned(document_root(request))),
+            ServerVariable::DocumentRoot => Some(Cow::Owned(request.document_root())),
             ServerVariable::ContextDocumentRoot => {
                 let root = request.mapping.context_info.context_root.clone();
-                Some(Cow::Owned(root.unwrap_or_else(|| document_root(request))))
+                Some(Cow::Owned(root.unwrap_or_else(|| request.document_root())))
             }
             ServerVariable::ContextPrefix => {
                 Some(Cow::Borrowed(&request.mapping.context_info.prefix))
             }
-            ServerVariable::AuthType => request.authentication.auth_type.and_then(text),
+            ServerVariable::AuthType => request.authentication.auth_type.and_then(owned),
             ServerVariable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
             ServerVariable::ContentType => match self.response {
-                Some(response) => response.content_type.clone().and_then(text),
-                None => request.negotiated.content_type.clone().and_then(text),
+                Some(response) => response.content_type.clone().and_then(owned),
+                None => request.negotiated.content_type.clone().and_then(owned),
             },
             ServerVariable::Handler => {
-                let name = crate::handler::configured(request).ok().flatten();
-                name.and_then(|name| text(name.into_owned()))
+                let name = handler::configured(request).ok().flatten();
+                name.and_then(|name| owned(name.into_owned()))
             }
             ServerVariable::ScriptUser | ServerVariable::ScriptGroup => owner(request, variable),
             ServerVariable::DocumentUri => {
@@ -319,17 +262,17 @@ impl Facts for RequestFacts<'_, '_> {
             }
             ServerVariable::RequestStatus => {
                 let status = self.response.map_or(Status::OK, |response| response.status);
-                text(status.code().to_string())
+                owned(status.code().to_string())
             }
-            ServerVariable::RemotePort => text(received.other_end().port().to_string()),
+            ServerVariable::RemotePort => owned(received.other_end().port().to_string()),
             ServerVariable::Https | ServerVariable::Http2 => on_off(false),
             ServerVariable::Ipv6 => on_off(received.other_end().ip().to_canonical().is_ipv6()),
             ServerVariable::ConnRemoteAddr => {
-                text(received.other_end().ip().to_canonical().to_string())
+                owned(received.other_end().ip().to_canonical().to_string())
             }
             ServerVariable::ServerSoftware => {
                 let _ = settings;
-                text(crate::identity::banner(request.site().tokens))
+                owned(crate::identity::banner(request.site().tokens))
             }
             ServerVariable::HealthCheckBody => None,
         }
@@ -428,30 +371,13 @@ impl Facts for RequestFacts<'_, '_> {
     }
 }
 
-/// What an error document or a look-up asks for is a GET, whatever the client has sent.
-pub(crate) fn method(request: &RequestContext<'_>) -> Cow<'static, [u8]> {
-    match (request.lineage.purpose, request.exact_method()) {
-        (LookupPurpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
-        (LookupPurpose::Sub | LookupPurpose::Redirected, Some(method)) => {
-            Cow::Borrowed(method.as_str().as_bytes())
-        }
-        _ => Cow::Owned(request.received().view().method().to_vec()),
-    }
-}
-
-/// The document root of a request (core.c, ap_document_root).
-pub(crate) fn document_root(request: &RequestContext<'_>) -> Vec<u8> {
-    let own = request.mapping.context_info.document_root.clone();
-    own.unwrap_or_else(|| request.host.root.path_bytes().to_vec())
-}
-
 /// The name of the user that owns the file; groups have none here.
 fn owner(request: &RequestContext<'_>, variable: ServerVariable) -> Option<Cow<'static, [u8]>> {
     // A handler may have taken the file, or had no need to open it.
     let status =
         request.found.as_ref().map(|entry| entry.status).ok().or(request.mapping.status)?;
     match variable {
-        ServerVariable::ScriptUser => text(runtime::process::user_by_id(status.uid)?.name),
+        ServerVariable::ScriptUser => owned(runtime::process::user_by_id(status.uid)?.name),
         _ => None,
     }
 }
