@@ -3,14 +3,12 @@
 
 use crate::evaluate;
 use crate::failure::Failure;
-use crate::identity;
 use crate::phase::Phases;
 use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::settings::Settings;
 use crate::site::settings::core::{ErrorDocument, Signature, is_absolute_url};
 use http1::PageFacts;
-use message::escape::html_escape;
 use message::{Known, Method, Status};
 
 /// The request for the error document, or the response if there is none to ask for.
@@ -75,7 +73,7 @@ pub(crate) fn page(
     also: Option<Status>,
 ) -> Response {
     let view = request.received().view();
-    let signature = signature(request, "<hr>\n");
+    let signature = request.signature("<hr>\n");
     let title = failure.status_line.as_deref().and_then(title);
     let facts = PageFacts {
         line: title.as_deref(),
@@ -105,35 +103,6 @@ pub(crate) fn page(
         Some(seconds) => response.field("Retry-After", seconds.to_string()),
         None => response,
     }
-}
-
-/// `<address>Apache/2.4.x (Trivet) Server at name Port 80</address>` (core.c, ap_psignature).
-pub fn signature(request: &RequestContext<'_>, prefix: &str) -> Vec<u8> {
-    let kind = request.settings.core.signature();
-    if kind == Signature::Off {
-        return Vec::new();
-    }
-    let mut text = prefix.as_bytes().to_vec();
-    text.extend_from_slice(b"<address>");
-    text.extend_from_slice(identity::banner(request.site().tokens).as_bytes());
-    text.extend_from_slice(b" Server at ");
-    let mut name = Vec::new();
-    html_escape(request.server_name().as_bytes(), &mut name);
-    match (kind, &request.host.server_admin) {
-        (Signature::Email, Some(admin)) => {
-            text.extend_from_slice(b"<a href=\"");
-            if !is_absolute_url(admin) {
-                text.extend_from_slice(b"mailto:");
-            }
-            html_escape(admin.as_bytes(), &mut text);
-            text.extend_from_slice(b"\">");
-            text.extend_from_slice(&name);
-            text.extend_from_slice(b"</a>");
-        }
-        _ => text.extend_from_slice(&name),
-    }
-    text.extend_from_slice(format!(" Port {}</address>\n", request.server_port()).as_bytes());
-    text
 }
 
 /// Whether the answer of `status` is the same for every request: nobody has another document for

@@ -4,14 +4,13 @@
 use crate::byterange;
 use crate::failure::{Failure, Stop};
 use crate::handler::{self, Handler};
-use crate::http_date::parse_http_date;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
 use crate::request_context::{Because, RequestContext};
 use crate::response::{Body, BodyPiece, Response};
 use crate::waiting::{NowOrLater, Waiting};
 use message::condition::{ConditionOutcome, Conditions, Validators, evaluate};
-use message::{Field, Known, Method, Status};
+use message::{Field, Method, Status};
 use std::rc::Rc;
 
 impl Handler for Representation {
@@ -33,7 +32,7 @@ impl Handler for Representation {
     }
 
     fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
-        let conditions = conditions(request);
+        let conditions = request.conditions();
         // Unmarked, here and below: no answer but a whole file is shared, and method and conditions
         // of those that it may be given to are looked at again.
         let received = &request.unmarked(Because::AskedOfEach).received;
@@ -47,7 +46,7 @@ pub(crate) fn from_file(
     request: &ReceivedRequest,
     source: &Rc<Representation>,
 ) -> Result<Response, Stop> {
-    let conditions = sent_conditions(request);
+    let conditions = request.conditions();
     let whole = respond(request, request.method(), source, &conditions)?;
     Ok(byterange::apply(request, &source.settings.core.range_limits(), whole))
 }
@@ -88,29 +87,6 @@ pub fn method_for_file(
             let text = format!("Invalid method in request {line}");
             Err(Failure::new(Status::NOT_IMPLEMENTED, "core", text).id(135).at_error())
         }
-    }
-}
-
-/// The conditions of a request for what answers it. They are not about an error document: to httpd
-/// that has no copy at the client (`r->no_local_copy`, ap_die_r of http_request.c).
-pub fn conditions<'l>(request: &'l RequestContext<'_>) -> Conditions<'l> {
-    match request.lineage.is_error_document {
-        true => Conditions::default(),
-        false => sent_conditions(&request.unmarked(Because::AskedOfEach).received),
-    }
-}
-
-/// A date of `If-Modified-Since` that is yet to come says nothing (RFC 9110 section 13.1.3 leaves
-/// that open; ap_condition_if_modified_since does the same).
-pub(crate) fn sent_conditions(request: &ReceivedRequest) -> Conditions<'_> {
-    let view = request.view();
-    let now_s = request.start_us.div_euclid(1_000_000);
-    let date = |name| view.get(name).and_then(parse_http_date);
-    Conditions {
-        if_match: view.get(Known::IfMatch),
-        if_none_match: view.get(Known::IfNoneMatch),
-        if_modified_since_s: date(Known::IfModifiedSince).filter(|date_s| *date_s <= now_s),
-        if_unmodified_since_s: date(Known::IfUnmodifiedSince),
     }
 }
 

@@ -18,7 +18,7 @@ pub mod content_coding;
 mod content_digest;
 mod context;
 mod descriptors;
-pub mod error_document;
+mod error_document;
 pub mod evaluate;
 mod exchange;
 pub mod failure;

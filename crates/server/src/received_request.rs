@@ -2,13 +2,16 @@
 
 use crate::accounting::TimeSpent;
 use crate::held::HeldSlot;
+use crate::http_date::parse_http_date;
 use crate::names::ConnectionNames;
 use crate::request_body::RequestBody;
 use http1::{HeadLimits, HeadParser, HeadProgress};
 use logging::access::NamedValues;
 use logging::id::LogIds;
+use message::condition::Conditions;
 use message::{
-    BodyLength, Field, Framing, FramingSpans, Head, Method, OwnedHead, Refusal, RequestHead, limits,
+    BodyLength, Field, Framing, FramingSpans, Head, Known, Method, OwnedHead, Refusal, RequestHead,
+    limits,
 };
 use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, SocketAddr};
@@ -164,6 +167,20 @@ impl ReceivedRequest {
             spent,
             ..*self
         })
+    }
+
+    /// Its conditions. A date of `If-Modified-Since` that is yet to come says nothing (RFC 9110
+    /// section 13.1.3 leaves that open; ap_condition_if_modified_since does the same).
+    pub(crate) fn conditions(&self) -> Conditions<'_> {
+        let view = self.view();
+        let now_s = self.start_us.div_euclid(1_000_000);
+        let date = |name| view.get(name).and_then(parse_http_date);
+        Conditions {
+            if_match: view.get(Known::IfMatch),
+            if_none_match: view.get(Known::IfNoneMatch),
+            if_modified_since_s: date(Known::IfModifiedSince).filter(|date_s| *date_s <= now_s),
+            if_unmodified_since_s: date(Known::IfUnmodifiedSince),
+        }
     }
 
     /// Whether its fields are others than those that were sent.

@@ -7,6 +7,7 @@
 mod client;
 mod lineage;
 mod log;
+mod signature;
 mod target;
 
 pub use client::{Because, Client};

@@ -18,7 +18,7 @@ use server::resolve::{self, LinkPolicy, Policies};
 use server::response::Response;
 use server::site::settings::Settings;
 use server::waiting::{NowOrLater, Waiting};
-use server::{accounting, admit, error_document, representation, walk};
+use server::{accounting, admit, representation, walk};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
@@ -179,7 +179,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
         uri: request.path.clone(),
         query: request.query().map(<[u8]>::to_vec),
         directory,
-        signature: error_document::signature(request, ""),
+        signature: request.signature(""),
     };
     let read = move || (read(&wanted, names), wanted);
     let read = accounting::blocking(spent, WaitCause::Disk, read).await;

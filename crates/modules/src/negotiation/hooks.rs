@@ -446,15 +446,14 @@ async fn text_of(
     };
     let source = Rc::new(Representation::new(entry, request, origin).await?);
     let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };
-    let mut answer =
-        match evaluate(&file_response::conditions(request), &validators, method != Method::Post) {
-            Condition::Proceed => Response::new(Status::OK).field("Accept-Ranges", "bytes"),
-            Condition::NotModified => Response::new(Status::NOT_MODIFIED),
-            Condition::PreconditionFailed => {
-                let text = "a precondition of the request does not hold";
-                return Err(Failure::new(Status::PRECONDITION_FAILED, "http", text).into());
-            }
-        };
+    let mut answer = match evaluate(&request.conditions(), &validators, method != Method::Post) {
+        Condition::Proceed => Response::new(Status::OK).field("Accept-Ranges", "bytes"),
+        Condition::NotModified => Response::new(Status::NOT_MODIFIED),
+        Condition::PreconditionFailed => {
+            let text = "a precondition of the request does not hold";
+            return Err(Failure::new(Status::PRECONDITION_FAILED, "http", text).into());
+        }
+    };
     if answer.status == Status::OK {
         answer.late = file_response::late_description(&source);
         answer.content_type.clone_from(&source.content_type);

@@ -5,6 +5,7 @@ use super::RequestContext;
 use crate::accounting::TimeSpent;
 use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
+use message::condition::Conditions;
 use message::{BodyLength, Field, Target};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -94,6 +95,16 @@ impl RequestContext<'_> {
     /// makes sure that others who are given the answer would have got the same.
     pub fn unmarked(&self, _: Because) -> &Client {
         &self.client
+    }
+
+    /// The conditions of the request for what answers it. They are not about an error document: to
+    /// httpd that has no copy at the client (`r->no_local_copy`, ap_die_r of http_request.c).
+    /// Whoever is given the answer of another request has its own conditions looked at.
+    pub fn conditions(&self) -> Conditions<'_> {
+        match self.lineage.is_error_document {
+            true => Conditions::default(),
+            false => self.client.received.conditions(),
+        }
     }
 
     /// Where the time of the request goes: no answer tells that.

@@ -1,7 +1,6 @@
 //! From the head that a program has written to a response without its body.
 
 use crate::failure::{Failure, Stop};
-use crate::file_response;
 use crate::http_date::{http_date, parse_http_date};
 use crate::request_context::RequestContext;
 use crate::response::Response;
@@ -26,7 +25,7 @@ pub fn begin(
         return Ok(response);
     }
     let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };
-    match evaluate(&file_response::conditions(request), &validators, true) {
+    match evaluate(&request.conditions(), &validators, true) {
         ConditionOutcome::Proceed => Ok(response),
         ConditionOutcome::NotModified => Ok(Response { status: Status::NOT_MODIFIED, ..response }),
         ConditionOutcome::PreconditionFailed => {

@@ -2,7 +2,6 @@
 //! that the server knows itself (RFC 3875 section 4; `ap_add_common_vars` and `ap_add_cgi_vars` of
 //! httpd's util_script.c). Nobody can set one of the latter from outside: they come last.
 
-use crate::error_document;
 use crate::identity;
 use crate::names::NamedEnd;
 use crate::phase;
@@ -109,7 +108,7 @@ impl Told for Table {
 fn server(request: &RequestContext<'_>, env: &mut Table) {
     let mut name = Vec::new();
     html_escape(request.url_host().as_bytes(), &mut name);
-    env.put("SERVER_SIGNATURE", error_document::signature(request, ""));
+    env.put("SERVER_SIGNATURE", request.signature(""));
     env.put("SERVER_SOFTWARE", identity::banner(request.site().tokens));
     env.put("SERVER_NAME", name);
     env.put("SERVER_ADDR", request.received().local_ip().to_string());

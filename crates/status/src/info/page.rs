@@ -9,7 +9,7 @@ use server::failure::Failure;
 use server::module_list::HANDLERS;
 use server::request_context::RequestContext;
 use server::{Documented, Modules};
-use server::{accounting, error_document, identity};
+use server::{accounting, identity};
 
 const HEAD: &str = concat!(
     "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\"\n",
@@ -81,7 +81,7 @@ pub(super) async fn html(
             details(request, query, &loaded, &mut out).await?;
         }
     }
-    out.extend(error_document::signature(request, ""));
+    out.extend(request.signature(""));
     mark(&mut out, "</body></html>\n");
     Ok(out)
 }

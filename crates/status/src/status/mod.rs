@@ -31,7 +31,6 @@ use message::Method;
 use names::ServerNames;
 use page::Shows;
 use scoreboard::Snapshot;
-use server::error_document;
 use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};
 use server::module::{Hooks, Module};
@@ -139,7 +138,7 @@ fn names<'a>(request: &'a RequestContext<'_>) -> ServerNames<'a> {
         server: request.server_name(),
         local: request.received().local,
         hosts: &request.site().hosts,
-        signature: error_document::signature(request, "<hr />\n"),
+        signature: request.signature("<hr />\n"),
     }
 }
 
