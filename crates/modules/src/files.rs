@@ -4,12 +4,13 @@ use crate::would_send::takes_path_info;
 use crate::{mime, php};
 use message::{Method, Status};
 use runtime::file::{Errno, FileType};
+use server::description;
 use server::failure::{Failure, Stop};
 use server::file_response::method_for_file;
 use server::handler::{self, Handler};
 use server::module::{Hooks, Module};
 use server::phase::{self, Hook};
-use server::representation::{self, Origin, Representation};
+use server::representation::{Origin, Representation};
 use server::request_context::{Because, RequestContext};
 use server::response::Response;
 use server::waiting::{NowOrLater, Waiting};
@@ -81,13 +82,13 @@ fn options(request: &RequestContext<'_>) -> Option<Rc<dyn Handler>> {
             let named = chosen.or_else(|| mime::SETTINGS.of(&request.settings).forced_type());
             Some(named.unwrap_or("httpd/unix-directory").to_owned())
         }
-        Err(Errno::NOENT | Errno::NOTDIR) => representation::content_type(request),
-        Err(_) if is_hidden => representation::content_type(request),
+        Err(Errno::NOENT | Errno::NOTDIR) => description::content_type(request),
+        Err(_) if is_hidden => description::content_type(request),
         _ => return None,
     };
     let mut response = Response::new(Status::OK).field("Allow", request.host.methods());
     if !request.is_folder() {
-        let known = representation::codings(request).into_iter();
+        let known = description::codings(request).into_iter();
         let known = known.filter_map(|(name, value)| Some((name.into(), value?.into_bytes())));
         response.late = known.collect();
     }

@@ -1,6 +1,7 @@
 //! How a file answers: conditions, ranges, content (httpd: default_handler of core.c and the
 //! byterange filter). What is found for a request and may be sent is a module's decision.
 
+use crate::accounting::{self, TimeSpent};
 use crate::byterange;
 use crate::failure::{Failure, Stop};
 use crate::handler::{self, Handler};
@@ -11,6 +12,9 @@ use crate::response::{Body, BodyPiece, Response};
 use crate::waiting::{NowOrLater, Waiting};
 use message::condition::{ConditionOutcome, Conditions, Validators, evaluate};
 use message::{Field, Method, Status};
+use runtime::file;
+use scoreboard::WaitCause;
+use std::io;
 use std::rc::Rc;
 
 impl Handler for Representation {
@@ -137,4 +141,23 @@ fn whole(source: &Rc<Representation>) -> Response {
         length: source.status.size,
     });
     response
+}
+
+/// sendfile would wait for the disk, and all connections of this thread with it: let a helper
+/// thread wait instead.
+pub async fn load_cold(
+    source: &Representation,
+    offset: u64,
+    count: usize,
+    spent: Option<&TimeSpent>,
+) -> io::Result<()> {
+    if file::is_cached(&source.file, offset + count as u64 - 1) {
+        return Ok(());
+    }
+    let cold = source.file.try_clone()?;
+    let load = move || file::load(&cold, offset, count);
+    match spent {
+        Some(spent) => accounting::blocking(spent, WaitCause::Disk, load).await,
+        None => runtime::blocking(load).await,
+    }
 }

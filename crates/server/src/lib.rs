@@ -17,6 +17,7 @@ mod connection;
 pub mod content_coding;
 mod content_digest;
 mod context;
+pub mod description;
 mod descriptors;
 mod error_document;
 pub mod evaluate;

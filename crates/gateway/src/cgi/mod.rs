@@ -32,9 +32,9 @@ use runtime::file::{Errno, FileType};
 use runtime::programs::{LaunchStep, Program, ProgramCommand, ProgramReport};
 use scoreboard::WaitCause;
 use script_log::ScriptLogEntry;
+use server::description;
 use server::module::{Hooks, Module};
 use server::phase::{self, Hook};
-use server::representation;
 use server::request_context::RequestContext;
 use server::response::{Body, Response};
 use server::script::body::ScriptBody as RequestBody;
@@ -335,7 +335,7 @@ impl Flavor {
         }
         let mut response = answer::begin(request, head, self.name)?;
         if response.content_type.is_none() {
-            response.content_type = representation::content_type(request);
+            response.content_type = description::content_type(request);
         }
         let going_on = request.context.going_on().clone();
         let is_head = request.received().is_head();

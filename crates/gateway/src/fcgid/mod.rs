@@ -26,11 +26,11 @@ use runtime::file::{Errno, FileType};
 use runtime::programs::{LeaseDenial, LeasedProcess, ProcessClass, ProgramReport};
 use scoreboard::WaitCause;
 use server::accounting::AnswerWaits;
+use server::description;
 use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};
 use server::module::{Hooks, Module};
 use server::phase::{self, Hook};
-use server::representation;
 use server::request_context::RequestContext;
 use server::response::{Body, Response};
 use server::script::body::ScriptBody as RequestBody;
@@ -282,7 +282,7 @@ async fn response(
     }
     let mut response = answer::begin(request, head, NAME)?;
     if response.content_type.is_none() {
-        response.content_type = representation::content_type(request);
+        response.content_type = description::content_type(request);
     }
     let is_head = request.received().is_head();
     if response.status.is_bodyless() || is_head {

@@ -7,7 +7,7 @@ use message::{Field, Status};
 use server::failure::{Failure, Stop};
 use server::phase;
 use server::request_context::{Query, RequestContext};
-use server::{fields, representation};
+use server::{description, fields};
 use std::fs::File;
 use std::io::Read;
 
@@ -106,7 +106,7 @@ async fn look_up(
     let mut found = phase::sub_request(request, name.as_bytes(), Query::Inherited)?;
     found.set_fields(asking);
     phase::process(&mut found).await?;
-    let content_type = representation::content_type(&found).unwrap_or_default();
+    let content_type = description::content_type(&found).unwrap_or_default();
     let Some(is_html) = is_html(&content_type).filter(|_| phase::is_regular(&found)) else {
         return Ok(None);
     };

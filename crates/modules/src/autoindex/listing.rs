@@ -18,7 +18,7 @@ use server::resolve::{self, LinkPolicy, Policies};
 use server::response::Response;
 use server::site::settings::Settings;
 use server::waiting::{NowOrLater, Waiting};
-use server::{accounting, admit, representation, walk};
+use server::{accounting, admit, description, walk};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
@@ -192,7 +192,7 @@ async fn respond(request: &RequestContext<'_>, folder: File) -> Result<Response,
     if let Some(status) = &request.mapping.status
         && options.flags().has(IndexFlags::TRACK_MODIFIED)
     {
-        response.fields = representation::folder_validators(request, status);
+        response.fields = description::folder_validators(request, status);
     }
     Ok(response)
 }

@@ -3,7 +3,8 @@
 //! it is done where other connections do not wait for it.
 
 use server::accounting::{self, TimeSpent};
-use server::representation::{Representation, load_cold};
+use server::file_response::load_cold;
+use server::representation::Representation;
 use server::response::{Body, BodyPiece, BodySource, Notes};
 use std::cell::Cell;
 use std::collections::VecDeque;

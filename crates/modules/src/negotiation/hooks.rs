@@ -13,12 +13,13 @@ use logging::level::Level;
 use message::condition::{ConditionOutcome as Condition, Validators, evaluate};
 use message::{Method, Status, Version};
 use runtime::file::Errno;
+use server::description;
 use server::failure::{Failure, Stop};
 use server::file_response;
 use server::handler::{self, Handler, Made};
 use server::http_date::http_date;
 use server::phase;
-use server::representation::{self, Origin, Representation};
+use server::representation::{Origin, Representation};
 use server::request_context::{Query, RequestContext};
 use server::response::{Body, BodyPiece, Response};
 use server::site::lexical;
@@ -115,7 +116,7 @@ async fn find(request: &mut RequestContext<'_>, base: &[u8]) -> Result<Option<Na
         }
         variant::FoundVariants::Variants(variants) => {
             let now_us = request.received().start_us;
-            request.negotiated.list_tag = Some(representation::time_tag(folder_us, now_us));
+            request.negotiated.list_tag = Some(description::time_tag(folder_us, now_us));
             let files = variants.len();
             Some(NameVariants { variants, files, by_name: ByName::Beside })
         }
@@ -319,7 +320,7 @@ fn set_fields(request: &mut RequestContext<'_>, fields: &NegotiationFields) {
 /// The entity tag of a type map, which is that of the list of variants.
 async fn map_tag(map: &RequestContext<'_>) -> Result<Option<Vec<u8>>, Stop> {
     let Ok(entry) = map.found.as_ref() else { return Ok(None) };
-    representation::file_tag(map, &entry.file, &entry.status).await
+    description::file_tag(map, &entry.file, &entry.status).await
 }
 
 /// The variants that a type map lists, with the sizes of their files.

@@ -7,7 +7,7 @@ use super::type_map::{self, BadMap, LINE_BYTES_MAX, TypeMapStop};
 use super::variant::{FoundVariants, VARIANTS_MAX, Variant, VariantBody, VariantFile, variants};
 use super::*;
 use crate::mime::{self, MimeAttribute};
-use server::representation::joined_tag;
+use server::description::joined_tag;
 
 /// Names and sizes of the folder.
 const FILES: &[(&str, u64)] = &[
