@@ -42,11 +42,13 @@ fn a_change_of_the_same_length_within_a_tick_holds_as_well(mpm: Mpm) {
     let (server, site) = server(mpm, "");
     let mut client = server.connect();
     let file = site.join(".htaccess");
-    fs::write(&file, "Require all granted\n").unwrap();
-    for round in 0..45 {
-        for (text, status) in [("Require all denied \n", 403), ("Require all granted\n", 200)] {
-            fs::write(&file, text).unwrap();
-            assert_eq!(client.get("/").status, status, "{text} in round {round}");
+    // A short one, and one that another thread reads.
+    for comments in ["", &"# a comment\n".repeat(2000)] {
+        for round in 0..20 {
+            for (text, status) in [("Require all denied \n", 403), ("Require all granted\n", 200)] {
+                fs::write(&file, [text, comments].concat()).unwrap();
+                assert_eq!(client.get("/").status, status, "{text} in round {round}");
+            }
         }
     }
 }

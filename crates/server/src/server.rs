@@ -201,7 +201,7 @@ impl Server {
         }
     }
 
-    /// What this process may have open: found out when the first of its threads begins to serve.
+    /// What this process may have open: found out once, before it begins to serve.
     pub(crate) fn descriptors(&self) -> Descriptors {
         let (later, logs) = (self.site.slash.kept_later(), self.site.sinks.len());
         *self.descriptors.get_or_init(|| Descriptors::of_process(later as u64, logs as u64))

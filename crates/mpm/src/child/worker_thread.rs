@@ -136,7 +136,11 @@ impl WorkerThread {
         if self.has_served.get() {
             let is_due = clock::monotonic_ms() >= self.rested_ms.get() + REST_INTERVAL_MS;
             match self.accept_waiter.wait(if is_due { Duration::ZERO } else { REST_AFTER })? {
-                WakeReason::Nothing => self.rest(),
+                WakeReason::Nothing => {
+                    self.rest();
+                    // Its turn may have read the signal that ends this thread.
+                    return Ok(WakeReason::Nothing);
+                }
                 awaited => return Ok(awaited),
             }
         }

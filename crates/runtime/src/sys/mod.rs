@@ -31,8 +31,14 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 pub use usage::{backlog, cpu_ns, ended_cpu_us, thread_count};
 
-/// A larger page of another machine makes `madvise` refuse an address that is aligned to this.
+/// The pages that memory is given back in.
 const PAGE_BYTES: usize = 4096;
+
+/// Whether pages of this size can be given back: where they are larger, the kernel rounds the
+/// length up, and would take the neighbour's memory along.
+fn has_small_pages() -> bool {
+    rustix::param::page_size() == PAGE_BYTES
+}
 
 /// Which side of a [`fork`] this is.
 pub enum Fork {

@@ -112,7 +112,8 @@ impl Free {
                 layout.iter().for_each(|layout| unsafe { dealloc(block.as_ptr(), *layout) });
             }
         }
-        if let Some(own) = self.own.as_ref().filter(|own| !own.is_used) {
+        let unused = self.own.as_ref().filter(|own| !own.is_used && super::has_small_pages());
+        if let Some(own) = unused {
             let pages = own.block.as_ptr().cast();
             // SAFETY: these pages are the block, all of it and nothing else, and nobody uses it:
             // what is there is nothing to anybody, and may be zeros.

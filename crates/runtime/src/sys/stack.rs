@@ -25,7 +25,7 @@ pub(crate) fn shrink_stack() {
     // To the page: what a thread of the worker MPM sleeps on ends with its second one.
     let end = (used - OWN_BYTES) & !(PAGE_BYTES - 1);
     let begin = lowest().max(end.saturating_sub(REACH_BYTES)).next_multiple_of(PAGE_BYTES);
-    if begin < end {
+    if begin < end && super::has_small_pages() {
         // SAFETY: the range is of this thread's stack, by `OWN_BYTES` below all frames in use; what
         // is there belongs to nobody, and comes back as zeros when it is used again.
         unsafe { libc::madvise(begin as *mut libc::c_void, end - begin, libc::MADV_DONTNEED) };

@@ -20,7 +20,7 @@ use runtime::file::{self, Errno, FileType};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -56,8 +56,7 @@ struct ParsedFile {
 }
 
 impl ParsedFile {
-    /// Whether what was read of it holds for a file with this `status`. If it does not, a long one
-    /// is read once more while its readers wait, and then it has settled.
+    /// Whether what was read of it holds for a file with this `status`.
     fn is(&self, status: &file::FileAttributes, overrides: &Overrides) -> bool {
         self.is_settled && self.status == *status && self.overrides == *overrides
     }
@@ -176,13 +175,17 @@ impl Htaccess {
     /// # Errors
     /// 403 if it cannot be read, or is too long; what [`question::elsewhere`] says.
     pub(crate) async fn read(&self, request: &RequestContext<'_>, long: Long) -> Result<(), Stop> {
-        let Long { path, folder, status, is_settled, overrides, file, mut text } = long;
+        let Long { path, folder, status, is_settled, overrides, mut file, mut text } = long;
         let about = (&path, status.identity, status.modified_ns, status.changed_ns, &overrides);
         let server = request.context.server();
         let [name, in_folder] = [&path, &folder].map(|it| String::from_utf8_lossy(it).into_owned());
         let allowed = overrides.clone();
         let parsed = question::elsewhere(request, &about, move || {
-            text.extend(read(&file, FILE_BYTES_MAX - INLINE_BYTES_MAX)?);
+            if !is_settled {
+                wait_and_rewind(&mut file)?;
+                text.clear();
+            }
+            text.extend(read(&file, FILE_BYTES_MAX - text.len())?);
             if text.len() > FILE_BYTES_MAX {
                 return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
             }
@@ -194,7 +197,8 @@ impl Htaccess {
         if self.known.borrow().get(&path).is_some_and(|known| known.is(&status, &overrides)) {
             return Ok(());
         }
-        let _ = self.keep(request, path, (status, is_settled), overrides, parsed);
+        // It has settled by now: whoever has waited for it asks for it again, and finds it.
+        let _ = self.keep(request, path, (status, true), overrides, parsed);
         Ok(())
     }
 
@@ -245,6 +249,13 @@ fn open(request: &RequestContext<'_>, path: &[u8]) -> Result<File, Errno> {
         None => File::open(Path::new(std::ffi::OsStr::from_bytes(path)))
             .map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or_default())),
     }
+}
+
+/// Wait until another change of the file would show, and go back to its beginning.
+fn wait_and_rewind(file: &mut File) -> Result<(), String> {
+    #[expect(clippy::disallowed_methods, reason = "this thread does nothing else")]
+    std::thread::sleep(file::TICK);
+    file.rewind().map_err(|error| error.to_string())
 }
 
 /// What comes next in the file: one byte more than `most` if there is more.

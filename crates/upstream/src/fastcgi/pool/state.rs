@@ -116,9 +116,13 @@ impl PoolState {
         u32::try_from(self.queue.len()).unwrap_or(u32::MAX).saturating_add(self.busy)
     }
 
-    /// What was wanted lately, which is what shares go by.
+    /// What was wanted lately, which is what shares go by; where nobody looks after the pool from
+    /// time to time, what is wanted now, or it would be shown for as long as nothing happens.
     pub(super) fn wanted_lately(&mut self, now_ms: u64) -> u32 {
-        self.peak.with(self.wanted(), now_ms)
+        let wanted = self.wanted();
+        let lately = self.peak.with(wanted, now_ms);
+        let is_looked_after = !self.idle.is_empty() || !self.queue.is_empty();
+        if is_looked_after { lately } else { wanted }
     }
 
     /// The connection that was used last: the others are nearer to their end.
