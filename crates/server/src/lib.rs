@@ -53,6 +53,7 @@ pub mod request_context;
 pub mod request_state;
 pub mod resolve;
 pub mod response;
+mod response_head;
 pub mod script;
 mod script_cache;
 mod server;

@@ -15,9 +15,10 @@ use crate::file_response;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
 use crate::response::{BodyPiece, Response};
+use crate::response_head::write_head;
 use crate::sharing::{KeptPart, is_like_others};
 use crate::site::host::Host;
-use message::{Framing, Known, Method, RequestHead, ResponseHead, Target};
+use message::{Framing, Known, Method, RequestHead, ResponseHead, Target, Version};
 use runtime::file;
 use scoreboard::OTHER_ACCOUNT;
 use std::cell::{Cell, RefCell};
@@ -118,8 +119,7 @@ pub(crate) fn known(
 }
 
 /// Prepare the response for `source` and keep it for `path`, if that is allowed and worthwhile.
-/// `response` is a whole one, as it would be sent to everybody; `print` writes its head and the
-/// second of its date, without what concerns one connection.
+/// `response` is a whole one, as it would be sent to everybody.
 pub(crate) fn remember(
     context: &Context,
     host: &Host,
@@ -127,7 +127,6 @@ pub(crate) fn remember(
     Reusable { source, codings, only_s }: &Reusable,
     accepted: Option<&[u8]>,
     (response, logged): &(Response, LogDetails),
-    print: impl FnOnce(&ResponseHead, i64, &mut Vec<u8>),
 ) {
     let now_s = context.now_s();
     if source.origin.links.is_none() || !source.is_settled(now_s) {
@@ -150,7 +149,8 @@ pub(crate) fn remember(
     }
     let mut bytes = Vec::new();
     let head = head_for_all(response, size);
-    print(&head, now_s, &mut bytes);
+    // What concerns the connection is appended per request.
+    write_head(context, &head, Version::Http11, Some(now_s), &mut bytes);
     let head_len = bytes.len();
     let is_written = match response.body.pieces.as_slice() {
         [BodyPiece::Bytes(content)] => {

@@ -16,6 +16,7 @@ pub(crate) use name::AccountedRequest;
 pub use spent::{AnswerWaits, Begin, TimeSpent, blocking, compute, measured};
 
 use crate::context::Context;
+use message::RequestHead;
 use runtime::clock;
 use scoreboard::{Ended, OTHER_ACCOUNT};
 
@@ -50,6 +51,26 @@ pub(crate) fn end_slow(context: &Context, spent: &TimeSpent, bytes: u64) {
         row.count(context.meter.writers(), Ended { bytes, ..ended });
         row.add_times(context.meter.writers(), &spent.times());
     }
+}
+
+/// A request takes the slow path. Its head was complete at `complete_ns` and had been arriving for
+/// `arriving_ns`; `now_ms` is of the coarse monotonic clock.
+pub(crate) fn begin_long(
+    context: &Context,
+    head: &RequestHead<'_>,
+    (complete_ns, arriving_ns): (u64, u64),
+    now_ms: u64,
+) -> TimeSpent {
+    let meter = &context.meter;
+    let path_hash = Meter::path_hash(head.request_line());
+    TimeSpent::new(&Begin {
+        complete_ns,
+        arriving_ns,
+        cpu_ns: meter.leave_fast(),
+        weight: meter.weigh(path_hash, now_ms),
+        is_alone: context.carries_one(),
+        path_hash,
+    })
 }
 
 /// A request that took the slow path has ended, with its log line.

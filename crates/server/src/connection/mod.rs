@@ -2,13 +2,25 @@
 //! has its folder and works on a [`Transport`]; which requests there are and how they are answered
 //! is known below (`exchange.rs`), and nothing there names a connection.
 
+mod body_clock;
+mod body_faults;
+#[cfg(test)]
+mod body_reader;
 mod http1;
+mod log;
+mod refusal;
+mod serve_request;
+mod stream;
 #[cfg(test)]
 mod test_module;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod toy;
+#[cfg(test)]
 mod toy_tests;
+mod unread;
+mod waits;
 
 use crate::context::Context;
 use crate::transport::Transport;

@@ -10,6 +10,7 @@ use crate::representation::{Origin, Representation};
 use crate::request_body::RequestBody;
 use crate::request_context::RequestContext;
 use crate::response::{Body, BodySource, Response, Upgraded};
+use crate::site::Site as CompiledSite;
 use crate::waiting::{NowOrLater, Waiting};
 use message::Status;
 use runtime::file::Errno;
@@ -27,9 +28,16 @@ pub(super) static MODULE: Module = Module::new(
         grant: Some(Hook::Now(|_| Ok(Decision::Accepted))),
         finish: Some(finish),
         resolve: Some(Hook::Waits(resolve)),
+        open: Some(open),
         ..Hooks::NONE
     },
 );
+
+/// Accounts are kept.
+fn open(site: &mut CompiledSite) -> Result<(), String> {
+    site.extended_status = true;
+    Ok(())
+}
 
 /// What a variable is set to is told by a field of the request.
 fn read(request: &mut RequestContext<'_>) -> Result<(), Stop> {

@@ -39,6 +39,8 @@ pub(super) const PEER: &str = "192.0.2.7:4711";
 pub(super) struct Site {
     folder: PathBuf,
     document_root: PathBuf,
+    /// Of the lines in its log.
+    pub(super) format: &'static str,
 }
 
 impl Site {
@@ -48,7 +50,8 @@ impl Site {
         fs::create_dir_all(folder.join("files")).unwrap();
         fs::write(folder.join("files/page.html"), "a page").unwrap();
         fs::write(folder.join("files/large.txt"), [b'x'; 100_000]).unwrap();
-        Self { document_root: folder.join("files"), folder }
+        let format = "%a %m %U%q %>s %B %{Content-Length}o";
+        Self { document_root: folder.join("files"), folder, format }
     }
 
     /// The same with the sources of this folder: what has been changed just now is shared with
@@ -71,7 +74,7 @@ impl Site {
         host.timing.timeout_ms = Some(1000);
         host.logs.push(LogDraft {
             path: self.folder.join("access.log"),
-            format: Some("%a %m %U%q %>s %B %{Content-Length}o".to_owned()),
+            format: Some(self.format.to_owned()),
             condition: None,
             is_global: false,
         });
@@ -81,11 +84,15 @@ impl Site {
         Context::new(Arc::new(server), board, 0, 0..slots, carries).unwrap()
     }
 
+    /// What the access log has now.
+    pub(super) fn peek(&self) -> String {
+        fs::read_to_string(self.folder.join("access.log")).unwrap()
+    }
+
     /// The lines of the access log since it was asked last.
     pub(super) fn log(&self) -> Vec<String> {
-        let path = self.folder.join("access.log");
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(path, "").unwrap();
+        let text = self.peek();
+        fs::write(self.folder.join("access.log"), "").unwrap();
         text.lines().map(str::to_owned).collect()
     }
 }

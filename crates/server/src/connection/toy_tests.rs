@@ -1,282 +1,20 @@
-//! A protocol with many requests at once on one connection, to show that what answers a request
-//! knows none: each has its own slot, timer, body and log line, and all are polled in one task.
-//!
-//! The client begins a request with `>ID METHOD TARGET LENGTH` and a line end, and sends parts of
-//! its body as `+ID LENGTH`, a line end and the bytes. What comes back is `<ID STATUS`, parts as
-//! above, and `.ID` at the end, of many requests in any order.
+//! Requests of a protocol with many at once on one connection, served by what serves those of
+//! HTTP/1: slot, body, timer, log line and accounts of each.
 
-use super::tests::{PEER, Site, THREADS, thread};
-use crate::access_log::{self, ConnectionEnd, SentFields, Transaction};
-use crate::accounting::{self, TimeSpent};
+use super::tests::{Site, THREADS, thread};
+use super::toy::Toy;
 use crate::context::Context;
-use crate::exchange::{ExchangeResult, exchange};
-use crate::guarded::guarded;
-use crate::held::HeldSlot;
-use crate::received_request::ReceivedRequest;
-use crate::request_body::RequestBody;
-use crate::response::BodyPiece;
-use crate::transport::Transport;
 use crate::transport::memory::{MemoryStream, pair};
-use crate::{prepared, script_cache};
-use message::{
-    BodyLength, Framing, HostAndPort, Method, OwnedHead, Refusal, Status, Target, Version,
-};
-use runtime::{Timer, clock};
-use std::cell::RefCell;
+use scoreboard::Snapshot;
 use std::fmt::Write as _;
 use std::future::poll_fn;
-use std::net::SocketAddr;
-use std::os::unix::fs::FileExt;
-use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::{self, Poll};
 
-/// Bytes that wait to be sent until those who make them wait, too.
-const OUTPUT_BYTES: usize = 4096;
-
-/// A connection of this protocol.
-struct Toy {
-    context: Rc<Context>,
-    transport: Transport,
-    peer: SocketAddr,
-    input: Vec<u8>,
-    has_ended: bool,
-    output: Rc<RefCell<Vec<u8>>>,
-    streams: Vec<Stream>,
-}
-
-/// A request under way.
-struct Stream {
-    id: u32,
-    body: Option<Rc<RequestBody>>,
-    /// Bytes of the body that have not come.
-    left: u64,
-    timer: Timer,
-    work: Pin<Box<dyn Future<Output = ()>>>,
-}
-
-impl Toy {
-    fn new(context: &Rc<Context>, transport: Transport) -> Self {
-        Self {
-            context: context.clone(),
-            transport,
-            peer: PEER.parse().unwrap(),
-            input: Vec::new(),
-            has_ended: false,
-            output: Rc::default(),
-            streams: Vec::new(),
-        }
-    }
-
-    async fn run(mut self) {
-        poll_fn(|task| self.poll(task)).await;
-        self.transport.shutdown_write();
-    }
-
-    fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<()> {
-        loop {
-            self.read(task);
-            self.streams.iter_mut().for_each(|stream| stream.expire(task));
-            self.streams.retain_mut(|stream| stream.work.as_mut().poll(task).is_pending());
-            if !self.send(task) {
-                break;
-            }
-        }
-        let is_over = self.has_ended && self.streams.is_empty() && self.output.borrow().is_empty();
-        if is_over { Poll::Ready(()) } else { Poll::Pending }
-    }
-
-    fn read(&mut self, task: &mut task::Context<'_>) {
-        let mut buffer = [0; 512];
-        while let Poll::Ready(Ok(length)) = self.transport.poll_read(task, &mut buffer) {
-            self.input.extend_from_slice(&buffer[..length]);
-            self.has_ended = length == 0;
-            while self.frame().is_some() {}
-            if length == 0 {
-                break;
-            }
-        }
-    }
-
-    /// Take one frame from what has come, if it is complete.
-    fn frame(&mut self) -> Option<()> {
-        let end = self.input.iter().position(|byte| *byte == b'\n')?;
-        let line = String::from_utf8(self.input[1..end].to_vec()).unwrap();
-        let words: Vec<&str> = line.split(' ').collect();
-        let (id, last) = (words[0].parse().unwrap(), words.last()?.parse().unwrap());
-        let mut used = end + 1;
-        if self.input[0] == b'>' {
-            self.begin(id, words[1], words[2], last);
-        } else {
-            used += usize::try_from(last).unwrap();
-            let part = self.input.get(end + 1..used)?;
-            let stream = self.streams.iter_mut().find(|stream| stream.id == id).unwrap();
-            stream.left -= last;
-            let body = stream.body.as_ref().unwrap();
-            body.fill(part);
-            if stream.left == 0 {
-                body.finish(Ok(()));
-            }
-        }
-        self.input.drain(..used);
-        Some(())
-    }
-
-    fn begin(&mut self, id: u32, method: &str, target: &str, length: u64) {
-        let fields: [(&[u8], &[u8]); 1] = [(b"host", b"localhost")];
-        let head = OwnedHead::of(method.as_bytes(), target.as_bytes(), Version::Http2, fields);
-        let body = (length > 0).then(Rc::<RequestBody>::default);
-        let (context, output) = (self.context.clone(), self.output.clone());
-        let request = request(head.unwrap(), length, self.peer, body.clone());
-        let mut timer = Timer::new();
-        timer.set(clock::monotonic_ms(), context.host(0).timing.timeout_ms);
-        let work = Box::pin(serve(context, Rc::new(request), id, output));
-        self.streams.push(Stream { id, body, left: length, timer, work });
-    }
-
-    /// Whether anything was sent.
-    fn send(&mut self, task: &mut task::Context<'_>) -> bool {
-        let mut output = self.output.borrow_mut();
-        match self.transport.try_send(&output, false) {
-            Ok(sent) => output.drain(..sent).len() > 0,
-            Err(_) => self.transport.poll_writable(task).is_ready(),
-        }
-    }
-}
-
-impl Stream {
-    /// A client that does not send a body in time ends this request, and no other.
-    fn expire(&mut self, task: &mut task::Context<'_>) {
-        if let Some(body) = self.body.as_ref().filter(|_| self.left > 0)
-            && self.timer.poll_expired(task).is_ready()
-        {
-            body.finish(Err(Refusal::new(Status::REQUEST_TIMEOUT, "the body did not come")));
-        }
-    }
-}
-
-/// A request is made of what a protocol knows of it; nothing is printed and parsed.
-fn request(
-    head: OwnedHead,
-    length: u64,
-    peer: SocketAddr,
-    body: Option<Rc<RequestBody>>,
-) -> ReceivedRequest {
-    let view = head.view();
-    let target = Target::parse(view.known_method(), view.target()).unwrap();
-    let host = view.get_name(b"host").map(|name| HostAndPort::parse(name).unwrap());
-    let body_length = if length > 0 { BodyLength::Length(length) } else { BodyLength::None };
-    let framing = Framing { target, host, body: body_length, expect_continue: false };
-    let spans = framing.spans(head.bytes());
-    let (local, now_ns) = ("127.0.0.1:8080".parse().unwrap(), clock::monotonic_ns());
-    let mut request =
-        ReceivedRequest::new(head, Ok(spans), peer, local, now_ns, TimeSpent::unmeasured(now_ns));
-    request.incoming = body;
-    request
-}
-
-/// One request, from its slot to its log line.
-async fn serve(
-    context: Rc<Context>,
-    request: Rc<ReceivedRequest>,
-    id: u32,
-    out: Rc<RefCell<Vec<u8>>>,
-) {
-    let slot = context.slots.acquire().await;
-    let line = request.view().request_line();
-    slot.begin(&context, (0, request.local.port()), request.client, line, clock::monotonic_ms());
-    let held = Rc::new(HeldSlot::new(slot, &request));
-    request.held.replace(Rc::downgrade(&held));
-    request.incoming.iter().for_each(|body| body.lend(&held));
-    let (host, framing) = (context.host(0), request.framing().unwrap());
-    let known = prepared::known(&context, host, &request, &framing);
-    let exchanged = match known {
-        Some(known) => known,
-        None => {
-            let cached = script_cache::known(&context, host, &request, &framing);
-            let work = pin!(exchange(&context, host, request.clone(), cached));
-            guarded(&context, 0, &request, work).await
-        }
-    };
-    let sent = send(&out, id, exchanged, &context, &request).await;
-    held.set_bytes(sent);
-    held.end();
-    accounting::end_long(&context, &request.spent);
-}
-
-async fn send(
-    out: &RefCell<Vec<u8>>,
-    id: u32,
-    ExchangeResult { mut response, logged, .. }: ExchangeResult,
-    context: &Context,
-    request: &ReceivedRequest,
-) -> u64 {
-    let body = std::mem::take(&mut response.body);
-    let head = response.take_head(body.len(), []);
-    frame(out, &format!("<{id} {}\n", head.status.code()), b"").await;
-    let mut sent = 0;
-    for piece in body.pieces.into_iter().filter(|_| request.method() != Some(Method::Head)) {
-        match piece {
-            BodyPiece::Bytes(bytes) => sent += part(out, id, &bytes).await,
-            BodyPiece::File { source, offset, length } => {
-                let mut bytes = vec![0; usize::try_from(length).unwrap()];
-                source.file.read_exact_at(&mut bytes, offset).unwrap();
-                sent += part(out, id, &bytes).await;
-            }
-            BodyPiece::Stream(mut source) => {
-                while let Ok(Some(bytes)) = poll_fn(|task| source.poll_next(task)).await {
-                    sent += part(out, id, &bytes).await;
-                }
-            }
-        }
-    }
-    frame(out, &format!(".{id}\n"), b"").await;
-    let view = request.view();
-    let finished = Transaction {
-        client: request.client,
-        peer: request.client,
-        local: request.local,
-        request: Some(view),
-        method: Some(view.method()),
-        protocol: Some(view.protocol()),
-        request_line: Some(view.request_line()),
-        logged: &logged,
-        query: request.query(),
-        status: head.status.code(),
-        start_us: request.start_us,
-        duration_us: 0,
-        body_bytes: sent,
-        bytes_received: 0,
-        bytes_sent: sent,
-        first_byte_us: None,
-        times: None,
-        response_fields: &SentFields(&head.fields),
-        names: None,
-        host_name: request.host_name(),
-        log_ids: (None, None),
-        keepalives: 0,
-        end: ConnectionEnd::KeepAlive,
-    };
-    access_log::write(context, &finished);
-    sent
-}
-
-/// Send part of a body; the result is its length.
-async fn part(out: &RefCell<Vec<u8>>, id: u32, bytes: &[u8]) -> u64 {
-    for bytes in bytes.chunks(1000) {
-        frame(out, &format!("+{id} {}\n", bytes.len()), bytes).await;
-    }
-    bytes.len() as u64
-}
-
-/// Whoever has much to say waits for the client.
-async fn frame(out: &RefCell<Vec<u8>>, line: &str, bytes: &[u8]) {
-    poll_fn(|_| match out.borrow().len() < OUTPUT_BYTES {
-        true => Poll::Ready(()),
-        false => Poll::Pending,
-    })
-    .await;
-    out.borrow_mut().extend([line.as_bytes(), bytes].concat());
+/// A client of a connection on the present thread.
+fn connect(context: &Rc<Context>) -> MemoryStream {
+    let (near, far) = pair(2048);
+    drop(runtime::thread::spawn(Toy::new(context, near).run()));
+    far
 }
 
 /// Read until the answers to these requests are complete; the text of all that has come.
@@ -295,8 +33,7 @@ fn requests_on_one_connection_have_slot_body_and_log_line_each() {
     for (kind, carries, slots) in THREADS {
         let context = site.context(carries, slots);
         thread(&context).block_on(async {
-            let (near, mut far) = pair(2048);
-            drop(runtime::thread::spawn(Toy::new(&context, near).run()));
+            let mut far = connect(&context);
             let mut text = String::new();
             let asked = b">1 POST /diagnostic?echo 10\n>2 GET /page.html 0\n>3 HEAD /page.html 0\n";
             far.try_send(asked).unwrap();
@@ -338,8 +75,7 @@ fn a_body_that_does_not_come_ends_its_request_alone() {
     for (kind, carries, slots) in THREADS {
         let context = site.context(carries, slots);
         thread(&context).block_on(async {
-            let (near, mut far) = pair(2048);
-            drop(runtime::thread::spawn(Toy::new(&context, near).run()));
+            let mut far = connect(&context);
             far.try_send(b">1 POST /diagnostic?echo 10\n>2 GET /page.html 0\n").unwrap();
             let mut text = String::new();
             read_until(&mut far, &mut text, &[".1\n", ".2\n"]).await;
@@ -348,4 +84,177 @@ fn a_body_that_does_not_come_ends_its_request_alone() {
         });
         assert_eq!(site.log().len(), 2, "{kind}");
     }
+}
+
+/// The words of the first line of the log with `text` in it.
+fn line_with<'a>(lines: &'a [String], text: &str) -> Vec<&'a str> {
+    let line = lines.iter().find(|line| line.contains(text));
+    line.unwrap_or_else(|| panic!("{text}: {lines:?}")).split(' ').collect()
+}
+
+#[test]
+fn figures_of_each_request_are_its_own() {
+    let mut site = Site::new("toy-figures");
+    site.format = "%U%q %>s %b %O %X %k %D";
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        let mut text = String::new();
+        thread(&context).block_on(async {
+            let mut far = connect(&context);
+            // One has to wait for its body until it is too late, the other has none.
+            far.try_send(b">1 POST /diagnostic?slow 10\n+1 3\nabc>2 GET /page.html 0\n").unwrap();
+            read_until(&mut far, &mut text, &["!1\n", ".2\n"]).await;
+        });
+        let lines = site.log();
+        let (slow, quick) = (line_with(&lines, "?slow"), line_with(&lines, "/page"));
+        assert_eq!(quick[..5], ["/page.html", "200", "6", "21", "+"], "{kind}: {lines:?}");
+        let sent: String = text.lines().filter(|line| line.contains("1 ")).collect();
+        assert!(sent.starts_with("<1 200"), "{kind}: {text}");
+        assert_eq!(slow[1..5], ["200", "3", "15", "X"], "{kind}: {lines:?} {text}");
+        let us = |line: &[&str]| line[6].parse::<u64>().unwrap();
+        assert!(us(&slow) >= 990_000, "{kind}: {lines:?}");
+        assert!(slots == 1 || us(&quick) < us(&slow), "{kind}: {lines:?}");
+        let order = if slots == 1 { ["0", "1"] } else { ["1", "0"] };
+        assert_eq!([slow[5], quick[5]], order, "{kind}: {lines:?}");
+    }
+}
+
+#[test]
+fn a_client_may_leave_one_request_alone() {
+    let mut site = Site::new("toy-leave");
+    site.format = "%U%q %>s %b %O %X";
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        thread(&context).block_on(async {
+            let mut far = connect(&context);
+            let mut text = String::new();
+            let asked =
+                b">1 POST /diagnostic?a 10\n>2 POST /diagnostic?b 10\n>3 GET /page.html 0\n!2\n";
+            far.try_send(asked).unwrap();
+            // With one slot the second waits for that, with many for its body.
+            read_until(&mut far, &mut text, &["!2\n"]).await;
+            far.try_send(b"!1\n").unwrap();
+            read_until(&mut far, &mut text, &["!1\n", ".3\n"]).await;
+            assert!(!text.contains("<1") && !text.contains("<2"), "{kind}: {text}");
+            assert_eq!(context.slots.free(), slots, "{kind}");
+        });
+        let mut lines = site.log();
+        lines.sort();
+        let expected =
+            ["/diagnostic?a 499 - 0 X", "/diagnostic?b 499 - 0 X", "/page.html 200 6 21 +"];
+        assert_eq!(lines, expected, "{kind}");
+    }
+}
+
+#[test]
+fn a_client_that_is_gone_ends_all_its_requests() {
+    let mut site = Site::new("toy-gone");
+    site.format = "%U%q %>s %X";
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        thread(&context).block_on(async {
+            let mut far = connect(&context);
+            far.try_send(b">1 GET /large.txt 0\n>2 POST /diagnostic 10\n").unwrap();
+            let mut text = String::new();
+            read_until(&mut far, &mut text, &["<1 200\n"]).await;
+            drop(far);
+            while context.slots.free() < slots || site.peek().lines().count() < 2 {
+                runtime::thread::yield_now().await;
+            }
+        });
+        let mut lines = site.log();
+        lines.sort();
+        assert_eq!(lines, ["/diagnostic 499 X", "/large.txt 200 X"], "{kind}");
+    }
+}
+
+#[test]
+fn what_is_refused_is_logged_and_ends_no_other_request() {
+    let mut site = Site::new("toy-refused");
+    site.format = "%m %U%q %>s %O %X";
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        let mut text = String::new();
+        thread(&context).block_on(async {
+            let mut far = connect(&context);
+            far.try_send(b">1 GET nonsense 0\n").unwrap();
+            far.try_send(b">3 POST /missing 9999999\n>4 GET /page.html 0\n").unwrap();
+            read_until(&mut far, &mut text, &[".1\n", "!3\n", ".4\n"]).await;
+        });
+        for answer in ["<1 400\n", "<3 404\n", "<4 200\n"] {
+            assert!(text.contains(answer), "{kind}: {text}");
+        }
+        let lines = site.log();
+        let of = |text| line_with(&lines, text)[2].to_owned();
+        let statuses = ["nonsense", "/missing", "/page.html"].map(of);
+        assert_eq!(statuses, ["400", "404", "200"], "{kind}: {lines:?}");
+        assert_eq!(lines.len(), 3, "{kind}: {lines:?}");
+    }
+}
+
+#[test]
+fn requests_under_way_are_answered_when_the_process_is_to_end() {
+    let mut site = Site::new("toy-drain");
+    site.format = "%U%q %>s %X";
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        thread(&context).block_on(async {
+            let mut far = connect(&context);
+            let mut text = String::new();
+            far.try_send(b">1 GET /page.html 0\n>2 POST /diagnostic?echo 4\n").unwrap();
+            read_until(&mut far, &mut text, &[".1\n"]).await;
+            context.start_draining();
+            far.try_send(b">3 GET /page.html 0\n+2 4\nbody").unwrap();
+            text.push_str(std::str::from_utf8(&far.read_to_end().await).unwrap());
+            assert!(text.contains("~\n") && text.contains("!3\n"), "{kind}: {text}");
+            assert!(text.contains("+2 4\nbody.2\n") && !text.contains("<3"), "{kind}: {text}");
+        });
+        assert_eq!(site.log(), ["/page.html 200 +", "/diagnostic?echo 200 -"], "{kind}");
+    }
+}
+
+#[test]
+fn accounts_and_rows_add_up_to_the_log() {
+    let mut site = Site::new("toy-sums");
+    site.format = "%>s %O";
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        let mut text = String::new();
+        thread(&context).block_on(async {
+            let mut far = connect(&context);
+            far.try_send(b">1 GET nonsense 0\n>2 GET /page.html 0\n>3 HEAD /large.txt 0\n")
+                .unwrap();
+            far.try_send(b">4 GET /missing 0\n>5 POST /diagnostic?echo 4\n+5 4\nbody").unwrap();
+            far.try_send(b">6 GET /large.txt 0\n>7 GET /page.html 0\n").unwrap();
+            let ends = [1, 2, 3, 4, 5, 6, 7].map(|id| format!(".{id}\n"));
+            read_until(&mut far, &mut text, &ends.each_ref().map(String::as_str)).await;
+            text.push_str(&left(context.clone(), &mut far).await);
+        });
+        let lines = site.log();
+        let logged: u64 =
+            lines.iter().map(|line| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap()).sum();
+        let totals = Snapshot::take(context.board()).totals();
+        let accounts = scoreboard::accounts(context.board(), |view| Some(view.host));
+        let sums = accounts
+            .iter()
+            .fold((0, 0), |sums, account| (sums.0 + account.requests, sums.1 + account.bytes));
+        assert_eq!((totals.requests, totals.bytes), (8, logged), "{kind}: {lines:?}");
+        assert_eq!(sums, (8, logged), "{kind}: {accounts:?}");
+        assert_eq!(text.len() as u64, logged + "!8\n".len() as u64, "{kind}");
+        let status = |class: usize| accounts.iter().map(|it| it.statuses[class]).sum::<u64>();
+        assert_eq!([0, 1, 2, 3, 4].map(status).iter().sum::<u64>(), 8, "{kind}: {accounts:?}");
+    }
+}
+
+/// A request whose client leaves it while it has its slot.
+async fn left(context: Rc<Context>, far: &mut MemoryStream) -> String {
+    let mut text = String::new();
+    let free = context.slots.free();
+    far.try_send(b">8 POST /diagnostic?left 4\n").unwrap();
+    while context.slots.free() == free {
+        runtime::thread::yield_now().await;
+    }
+    far.try_send(b"!8\n").unwrap();
+    read_until(far, &mut text, &["!8\n"]).await;
+    text
 }

@@ -19,7 +19,8 @@ const FLOORS: &[(&str, &[&str])] = &[
             "connection",
             "guarded prepared",
             "exchange",
-            "compat description error_document fields file_response own_url pace",
+            "compat description error_document fields file_response own_url pace \
+             response_head",
             "byterange content_digest",
             KNOT_FLOOR,
             "mapping metadata response",

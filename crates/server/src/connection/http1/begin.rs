@@ -1,7 +1,7 @@
 //! A request leaves the fast path: its head is owned, and its time is accounted for.
 
 use super::state::Connection;
-use crate::accounting::{Begin, Meter, TimeSpent};
+use crate::accounting::{self, TimeSpent};
 use crate::received_request::ReceivedRequest;
 use message::{BodyLength, FramingSpans, OwnedHead, Refusal, RequestHead};
 use std::rc::Rc;
@@ -27,15 +27,7 @@ impl Connection {
 
     /// What a request has spent that is for the slow path.
     pub(super) fn begin_long(&self, view: &RequestHead<'_>, complete_ns: u64) -> TimeSpent {
-        let meter = &self.context.meter;
-        let path_hash = Meter::path_hash(view.request_line());
-        TimeSpent::new(&Begin {
-            complete_ns,
-            arriving_ns: self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000,
-            cpu_ns: meter.leave_fast(),
-            weight: meter.weigh(path_hash, self.now_ms),
-            is_alone: self.context.carries_one(),
-            path_hash,
-        })
+        let arriving_ns = self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000;
+        accounting::begin_long(&self.context, view, (complete_ns, arriving_ns), self.now_ms)
     }
 }

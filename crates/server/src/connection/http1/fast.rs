@@ -6,13 +6,14 @@
 //! compared with the file system at most once a second. Everything else is declined, and takes the
 //! slow path with the same result.
 
-use super::log::ResponseFields;
 use super::pending::{Late, PendingOutput};
+use super::response_fields::ResponseFields;
 use super::state::Connection;
 use super::transmit::TURN_BYTES;
 use crate::access_log::{self, Transaction};
 use crate::accounting::{self, Account};
 use crate::cache::Prepared;
+use crate::connection::stream::RequestStream;
 use crate::prepared::{self, CacheHit};
 use http1::{HeadWriter, KeepAlive, Persist};
 use message::{Framing, RequestHead, Status};
@@ -53,7 +54,9 @@ pub(crate) fn answer(
     }
     // Nobody overtakes those who wait for a slot: the slow path joins them.
     let Some(slot) = connection.context.slots.try_acquire() else { return Fast::Declined };
-    connection.begin(&slot, head.request_line());
+    let at = (connection.host_index(), connection.local.map_or(0, |local| local.port()));
+    let (context, now_ms) = (&connection.context, connection.now_ms);
+    slot.begin(context, at, connection.peer, head.request_line(), now_ms);
     let start = logs.then(|| (clock::unix_us(), clock::monotonic_ns()));
     connection.persistence.begin(framing.body, keep_alive);
     let timing = connection.host().timing;

@@ -9,27 +9,25 @@
 //! While it waits, a connection holds neither a buffer nor a request slot: bytes are read into a
 //! buffer of the thread, and only a head that arrives in pieces is kept here.
 
-mod answer;
 mod begin;
 mod body;
 mod delimiter;
 mod fast;
 mod linger;
-mod log;
 mod outbox;
 mod pending;
 mod proxy_header;
 mod quirks;
 mod receiver;
 mod refuse;
-mod slot;
+mod response_fields;
 mod state;
-mod takeover;
+mod stream;
 mod transmit;
 
-use crate::accounting;
+use crate::connection::serve_request::serve_request;
 use crate::context::{Context, READ_BYTES, ThreadBuffers};
-use crate::large_future::{boxed, placed};
+use crate::large_future::boxed;
 use crate::received_request::ReceivedRequest;
 use crate::transport::Transport;
 
@@ -74,7 +72,7 @@ pub(super) fn serve(
 /// What a wait for input ends in.
 enum Turn {
     /// A request for the slow path.
-    Request(Rc<ReceivedRequest>, KeepAlive),
+    Request(Rc<ReceivedRequest>),
     /// A head that breaks a rule; the text is what arrived of it. Boxed: each waiting connection
     /// has room for a turn.
     Refused(Box<(Refusal, Vec<u8>)>),
@@ -94,7 +92,7 @@ impl Connection {
         loop {
             let turn = poll_fn(|context| self.poll_turn(context)).await;
             let next = match turn {
-                Turn::Request(request, wish) => self.account_for(request, wish).await,
+                Turn::Request(request) => self.answer(request).await,
                 Turn::Refused(refused) => boxed(|| self.refuse(refused.0, &refused.1)).await,
                 Turn::TimedOut => boxed(|| self.timed_out()).await,
                 Turn::PendingOutput { is_last } => boxed(|| self.send_rest(is_last)).await,
@@ -119,17 +117,14 @@ impl Connection {
         }
     }
 
-    /// Answer a request, and count what it came to.
-    async fn account_for(
-        &mut self,
-        request: Rc<ReceivedRequest>,
-        wish: KeepAlive,
-    ) -> AfterResponse {
-        let spent = request.spent.clone();
-        let next = accounting::measured(&spent, placed(|| self.answer(request, wish))).await;
-        accounting::end_long(&self.context, &spent);
+    /// The slow path: everything that a request may need.
+    async fn answer(&mut self, request: Rc<ReceivedRequest>) -> AfterResponse {
+        serve_request(self, request).await;
         self.receiver = None;
-        next
+        match self.persistence.close_reason() {
+            Some(reason) => AfterResponse::Close(reason),
+            None => AfterResponse::Idle,
+        }
     }
 
     /// Read and answer until something needs more than a turn.
@@ -319,11 +314,11 @@ impl Connection {
             Fast::Declined => {
                 let start_ns = clock::monotonic_ns();
                 let spent = self.begin_long(&view, start_ns);
-                let wish = framed.map_or(KeepAlive::NONE, |framed| framed.1);
+                self.wish = framed.map_or(KeepAlive::NONE, |framed| framed.1);
                 let framing = framed.map(|(framing, _)| framing.spans(head));
                 let head = OwnedHead::new(head, parser.take());
                 let request = self.request(head, framing, start_ns, spent);
-                Some(Turn::Request(Rc::new(request), wish))
+                Some(Turn::Request(Rc::new(request)))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The body of a request as far as it has been read: what is still wanted, and its decoding. The
 //! reading itself is in `body.rs`.
 
-use crate::pace::{BodyPace, ClientWait};
+use crate::connection::body_clock::BodyClock;
 use crate::request_body::RequestBody;
 use http1::BodyDecoder;
 use message::{BodyLength, Framing, Refusal};
@@ -18,26 +18,9 @@ pub(crate) struct BodyReceiver {
     decoder: Option<BodyDecoder>,
     /// The client waits for the word to send.
     pub(super) expects_continue: bool,
-    /// How long it may take, once a byte of it was waited for.
-    pub(super) pace: Option<BodyPace>,
-    /// When the last byte came, on the coarse monotonic clock.
-    pub(super) silent_since_ms: u64,
-    /// Of a body that was handed on before its end: how long the client was waited for since.
-    pub(super) waited_for_rest: ClientWait,
+    pub(super) clock: BodyClock,
     /// Bytes that belong to it, framing included.
     pub(super) used: u64,
-}
-
-/// What came of an attempt to read on.
-pub(crate) enum Received {
-    /// There is something new to look at.
-    More,
-    /// Nobody wants more, or there is none.
-    Idle,
-    /// Nothing has come yet.
-    Waiting,
-    /// The client is gone.
-    Gone,
 }
 
 impl BodyReceiver {
@@ -48,32 +31,9 @@ impl BodyReceiver {
             length: framing.body,
             decoder: None,
             expects_continue: framing.expect_continue,
-            pace: None,
-            silent_since_ms: 0,
-            waited_for_rest: ClientWait::default(),
+            clock: BodyClock::default(),
             used: 0,
         }
-    }
-
-    /// Whether a handler has wanted it.
-    pub(crate) fn was_wanted(&self) -> bool {
-        self.incoming.limit().is_some()
-    }
-
-    /// Whether all of it has come, and in order.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.incoming.is_complete()
-    }
-
-    /// The client is waited for: give the slot back, if nothing is done with the body before all
-    /// of it is there.
-    pub(crate) fn give_slot_back(&self) {
-        self.incoming.give_slot_back();
-    }
-
-    /// Whether the client waits for the word to send, which has not been said.
-    pub(crate) fn is_asked_for_later(&self) -> bool {
-        self.expects_continue
     }
 
     /// The response comes before the word to send: it will not be said any more.

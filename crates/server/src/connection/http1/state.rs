@@ -3,12 +3,11 @@
 
 use super::pending::PendingOutput;
 use super::receiver::BodyReceiver;
-use crate::access_log::LogDetails;
 use crate::context::Context;
 use crate::names::ConnectionNames;
 use crate::site::host::Host;
 use crate::transport::Transport;
-use http1::{HeadParser, Persistence};
+use http1::{HeadParser, KeepAlive, Persistence};
 use logging::id::LogId;
 use message::Framing;
 use runtime::{Timer, clock};
@@ -28,6 +27,8 @@ pub(crate) struct Connection {
     pub(super) host: usize,
     pub(crate) timer: Timer,
     pub(crate) persistence: Persistence,
+    /// What the client of the present request asks for.
+    pub(super) wish: KeepAlive,
     /// When the turn began, on the coarse monotonic clock.
     pub(crate) now_ms: u64,
     /// When the first byte of the head that is arriving came, or the connection itself.
@@ -86,6 +87,7 @@ impl Connection {
             host,
             timer,
             persistence: Persistence::new(),
+            wish: KeepAlive::NONE,
             now_ms,
             head_since_ms: now_ms,
             input: Vec::new(),
@@ -104,12 +106,6 @@ impl Connection {
     pub(crate) fn local(&mut self) -> SocketAddr {
         let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         *self.local.get_or_insert_with(|| self.transport.local().unwrap_or(unknown))
-    }
-
-    /// What there is to log of a request that nobody answered.
-    pub(crate) fn logged(&self) -> LogDetails {
-        let lookups = self.host().sections.base.core.hostname_lookups();
-        LogDetails { host: self.host, lookups, ..LogDetails::default() }
     }
 
     /// The place of the present host among those of the site.

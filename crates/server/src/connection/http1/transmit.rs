@@ -6,20 +6,19 @@ use super::outbox::Outbox;
 use super::pending::PendingOutput;
 use super::state::Connection;
 use crate::accounting::{self, TimeSpent};
+use crate::connection::body_faults::{cut_short, poll_source, truncated};
+use crate::connection::waits::{unless_gone, writable};
 use crate::file_response::load_cold;
 use crate::held::HeldSlot;
 use crate::representation::Representation;
 use crate::response::{Body, BodyPiece, BodySource};
-use runtime::clock;
-use scoreboard::WaitCause;
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::{self, Poll};
+use std::task::Poll;
 
 /// Part of a file that one turn may send, so that the others of this thread get theirs.
 pub(crate) const TURN_BYTES: u64 = 1 << 20;
@@ -155,7 +154,7 @@ impl Connection {
                     source.pause();
                     self.flush(outbox, false, held, sent).await?;
                     let next = pin!(poll_fn(|task| poll_source(source.as_mut(), task)));
-                    let next = self.unless_gone(next).await;
+                    let next = unless_gone(self, next).await;
                     next.unwrap_or_else(|| Err(io::ErrorKind::ConnectionReset.into()))
                 }
             };
@@ -163,15 +162,12 @@ impl Connection {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => return Ok(()),
                 Err(error) => {
-                    self.source_failed(&error);
+                    let error = cut_short(&self.context, self.peer, error);
                     // What came before is the client's, and its head, too (as httpd).
                     if !self.is_broken {
                         self.flush(outbox, false, held, sent).await?;
                     }
-                    return Err(match error.kind() {
-                        io::ErrorKind::ConnectionReset => error,
-                        _ => io::ErrorKind::UnexpectedEof.into(), // not the client's fault
-                    });
+                    return Err(error);
                 }
             };
             outbox.chunk(&bytes);
@@ -183,14 +179,6 @@ impl Connection {
             if outbox.is_empty() || bytes.is_empty() {
                 runtime::thread::yield_now().await;
             }
-        }
-    }
-
-    /// The end of the body is never said, so that the client knows that something is missing.
-    fn source_failed(&self, error: &io::Error) {
-        if error.kind() != io::ErrorKind::ConnectionReset {
-            let text = format!("a response was cut short and its connection closed: {error}");
-            self.context.log(logging::level::Level::Error, None, self.peer, &text);
         }
     }
 
@@ -208,7 +196,7 @@ impl Connection {
                     *sent += taken as u64;
                     bytes = &bytes[taken..];
                 }
-                Err(error) if is_again(&error) => self.writable(held).await?,
+                Err(error) if is_again(&error) => writable(self, held).await?,
                 Err(error) => return Err(error),
             }
         }
@@ -243,7 +231,7 @@ impl Connection {
                         runtime::thread::yield_now().await;
                     }
                 }
-                Err(error) if is_again(&error) => self.writable(held).await?,
+                Err(error) if is_again(&error) => writable(self, held).await?,
                 // Some file systems have no sendfile (EINVAL).
                 Err(error) if error.raw_os_error() == Some(22) => {
                     return self.copy_file(source, offset, end - offset, held, sent).await;
@@ -294,48 +282,7 @@ impl Connection {
     }
 
     fn truncated(&self, source: &Representation) -> io::Error {
-        let name = String::from_utf8_lossy(&source.origin.below);
-        let text = format!("{name} was truncated while it was sent: the connection is closed");
-        self.context.log(logging::level::Level::Warn, None, self.peer, &text);
-        io::ErrorKind::UnexpectedEof.into()
-    }
-
-    /// Wait until the socket takes more, for at most `Timeout`.
-    async fn writable(&mut self, held: Option<&HeldSlot>) -> io::Result<()> {
-        held.inspect(|held| held.release());
-        let _waiting = held.map(|held| held.spent().wait(WaitCause::ClientWrite));
-        let timeout_ms = self.host().timing.timeout_ms;
-        self.timer.set(clock::monotonic_ms(), timeout_ms);
-        let context = self.context.clone();
-        let waiting = WritingCount::new(&context);
-        let result = poll_fn(|context| {
-            if let Poll::Ready(ready) = self.transport.poll_writable(context) {
-                return Poll::Ready(ready);
-            }
-            match self.timer.poll_expired(context) {
-                Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-                Poll::Pending => Poll::Pending,
-            }
-        })
-        .await;
-        drop(waiting);
-        result
-    }
-}
-
-/// Shows a connection as writing on the scoreboard while it lives.
-struct WritingCount<'a>(&'a crate::context::Context);
-
-impl<'a> WritingCount<'a> {
-    fn new(context: &'a crate::context::Context) -> Self {
-        context.process_row().inspect(|row| row.writing_changed(1));
-        Self(context)
-    }
-}
-
-impl Drop for WritingCount<'_> {
-    fn drop(&mut self) {
-        self.0.process_row().inspect(|row| row.writing_changed(-1));
+        truncated(&self.context, self.peer, source)
     }
 }
 
@@ -345,13 +292,4 @@ fn is_again(error: &io::Error) -> bool {
 
 fn is_small(piece: &BodyPiece) -> bool {
     piece.len().is_some_and(|length| length <= TOGETHER_BYTES)
-}
-
-/// A source that panics ends its own response and nothing else; it is not asked again.
-fn poll_source(
-    source: &mut dyn BodySource,
-    task: &mut task::Context<'_>,
-) -> Poll<io::Result<Option<Vec<u8>>>> {
-    catch_unwind(AssertUnwindSafe(|| source.poll_next(task)))
-        .unwrap_or_else(|_| Poll::Ready(Err(io::Error::other("the handler panicked"))))
 }
