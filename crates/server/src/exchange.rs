@@ -154,13 +154,14 @@ async fn conclude(
 
 /// Whether a response that hands the stream over may do so: 101 to a client of HTTP/1.1, or a 2xx
 /// to CONNECT (RFC 9110 sections 7.8 and 9.3.6). After any other, the client would take what comes
-/// for responses. An error document can be such a one, as its status is another's.
+/// for responses. An error document can be such a one, as its status is another's. HTTP/2 has no
+/// 101 (RFC 9113 section 8.6), and its stream is no connection that could be given away.
 fn may_take_over(received: &ReceivedRequest, response: &Response) -> Result<(), Failure> {
-    let method = received.method();
+    let (method, version) = (received.method(), received.view().version());
     let allowed = match response.status.code() {
         _ if response.takes_over.is_none() => true,
-        101 => received.view().version() >= Version::Http11,
-        code => code / 100 == 2 && method == Some(Method::Connect),
+        101 => version == Version::Http11,
+        code => code / 100 == 2 && method == Some(Method::Connect) && version <= Version::Http11,
     };
     if allowed {
         return Ok(());

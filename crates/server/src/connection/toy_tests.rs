@@ -258,3 +258,21 @@ async fn left(context: Rc<Context>, far: &mut MemoryStream) -> String {
     read_until(far, &mut text, &["!8\n"]).await;
     text
 }
+
+#[test]
+fn a_stream_among_others_is_never_handed_over() {
+    let mut site = Site::new("toy-upgrade");
+    site.format = "%U%q %>s";
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        thread(&context).block_on(async {
+            let (mut far, mut text) = (connect(&context), String::new());
+            far.try_send(b">1 GET /diagnostic?upgrade 0\n>2 GET /page.html 0\n").unwrap();
+            read_until(&mut far, &mut text, &[".1\n", ".2\n"]).await;
+            assert!(text.contains("<1 500\n") && text.contains("<2 200\n"), "{kind}: {text}");
+        });
+        let mut lines = site.log();
+        lines.sort();
+        assert_eq!(lines, ["/diagnostic?upgrade 500", "/page.html 200"], "{kind}");
+    }
+}
