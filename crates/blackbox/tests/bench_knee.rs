@@ -67,7 +67,7 @@ fn users_who_are_never_served_are_not_carried(mpm: Mpm) {
             let tries = figures["knee"]["tries"].as_array().cloned().unwrap_or_default();
             let mut why = tries.iter().filter_map(|one| one["why"].as_str());
             let is_told =
-                |why: &str| why.starts_with("only 4 of ") && why.contains(" users had an ");
+                |why: &str| why.starts_with("only 4 of ") && why.contains(" users got an ");
             assert!(why.any(is_told), "{figures}");
         }
         Mpm::Event => assert!(users > f64::from(WORKERS), "{figures}"),
