@@ -40,6 +40,7 @@ const MODULES: &[&str] = &[
     "speling",
     "status",
     "userdir",
+    "usertrack",
     "vhost_alias",
 ];
 /// Where Debian puts their files. trivet looks at the names only.

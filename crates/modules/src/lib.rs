@@ -49,6 +49,7 @@ mod trivet;
 mod unique_id;
 mod unixd;
 mod userdir;
+mod usertrack;
 mod vhost_alias;
 mod watchdog;
 mod would_send;
@@ -76,6 +77,8 @@ static TABLE: &[&Module] = &[
     &userdir::MODULE,
     &vhost_alias::MODULE,
     &env::MODULE,
+    // In httpd the first of all fixups (APR_HOOK_REALLY_FIRST).
+    &usertrack::MODULE,
     // What answers.
     &status::status::MODULE,
     &status::info::MODULE,
@@ -170,6 +173,7 @@ static SHOWN: &[&Module] = &[
     &cgi::MODULE,
     &suexec::MODULE,
     &unique_id::MODULE,
+    &usertrack::MODULE,
     &status::status::MODULE,
     &status::info::MODULE,
     &trivet::MODULE,

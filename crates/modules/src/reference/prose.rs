@@ -47,6 +47,7 @@ const FILES: &[(&str, &str)] = &[
     ("mod_trivet", include_str!("../../reference/mod_trivet.md")),
     ("mod_unixd", include_str!("../../reference/mod_unixd.md")),
     ("mod_userdir", include_str!("../../reference/mod_userdir.md")),
+    ("mod_usertrack", include_str!("../../reference/mod_usertrack.md")),
     ("mod_version", include_str!("../../reference/mod_version.md")),
     ("mod_vhost_alias", include_str!("../../reference/mod_vhost_alias.md")),
     ("mod_watchdog", include_str!("../../reference/mod_watchdog.md")),

@@ -49,7 +49,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "asis diagnostic would_send",
             "actions alias allowmethods dir env example expires headers log_config logio",
             "mpm_common remoteip reqtimeout setenvif speling unique_id unixd userdir",
-            "vhost_alias watchdog",
+            "usertrack vhost_alias watchdog",
         ],
     ),
     ("gateway", &["fastcgi fcgid forward", "cgi proxy_fcgi", "proxy suexec"]),
