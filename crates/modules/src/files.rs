@@ -1,7 +1,7 @@
 //! files: the last resort of resolution, a file (httpd: default_handler of core.c).
 
-use crate::would_send::takes_path_info;
 use crate::{mime, php};
+use content::would_send::takes_path_info;
 use message::{Method, Status};
 use runtime::file::{Errno, FileType};
 use server::description;

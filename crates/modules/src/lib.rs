@@ -29,7 +29,6 @@ mod env;
 mod example;
 mod expires;
 mod files;
-mod filter;
 mod guards;
 mod headers;
 mod log_config;
@@ -52,12 +51,12 @@ mod userdir;
 mod usertrack;
 mod vhost_alias;
 mod watchdog;
-mod would_send;
 
 pub use configuration::{Configured, DumpFacts, Httpd, RefusedConfiguration};
 pub use defaults::{Php, Serve};
 pub use serve::ConfigurationReport;
 
+use content::filter;
 use gateway::{cgi, fastcgi, fcgid, forward, suexec};
 use server::Modules;
 use server::module::Module;

@@ -4,7 +4,7 @@
 //! passwords as often as the scripts themselves.
 
 use crate::asis;
-use crate::would_send::would_send;
+use content::would_send::would_send;
 use message::Status;
 use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};

@@ -75,7 +75,7 @@ const READS_UNMARKED: &[&str] = &[
     // Directives without a mark, in the manual. The file and its folder.
     "crates/modules/src/reference",
     "crates/modules/src/files.rs",
-    "crates/modules/src/filter/mod.rs",
+    "crates/content/src/filter/mod.rs",
     "crates/modules/src/headers/act.rs",
     "crates/modules/src/remoteip.rs",
     "crates/modules/src/setenvif/mod.rs",
@@ -106,10 +106,12 @@ const KNOWS_MPM: &[&str] = &[
 ];
 
 /// The server and its modules.
-const SERVER: &[&str] = &["crates/gateway/", "crates/modules/", "crates/server/", "crates/status/"];
+const SERVER: &[&str] =
+    &["crates/content/", "crates/gateway/", "crates/modules/", "crates/server/", "crates/status/"];
 
 /// Where the modules are.
-const OF_MODULES: &[&str] = &["crates/gateway/", "crates/modules/", "crates/status/"];
+const OF_MODULES: &[&str] =
+    &["crates/content/", "crates/gateway/", "crates/modules/", "crates/status/"];
 
 fn whole(found: &str, word: &str) -> bool {
     found == word

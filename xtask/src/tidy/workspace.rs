@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "modules",
         &[
             "config",
+            "content",
             "expr",
             "fastcgi",
             "gateway",
@@ -44,6 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "upstream",
         ],
     ),
+    ("content", &["config", "logging", "message", "runtime", "server"]),
     ("status", &["config", "logging", "message", "runtime", "scoreboard", "server"]),
     (
         "server",

@@ -1,9 +1,9 @@
 //! The directives of mime.
 
 use super::{MimeAttribute, SETTINGS, TYPES};
-use crate::filter::missing;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
+use content::filter::missing;
 use server::metadata::Naming;
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;

@@ -13,8 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module =
-    Module::new("filter_module", "mod_filter.c", DIRECTIVES, Hooks::NONE);
+pub static MODULE: Module = Module::new("filter_module", "mod_filter.c", DIRECTIVES, Hooks::NONE);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

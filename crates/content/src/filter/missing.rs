@@ -26,7 +26,7 @@ pub(crate) fn missing(names: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Say at a directive what its filters have for an effect.
-pub(crate) fn warn(call: &Call<'_>, names: &str) {
+pub fn warn(call: &Call<'_>, names: &str) {
     for name in missing(names) {
         let text = format!(
             "there is no output filter {name} (only DEFLATE, INFLATE and BROTLI_COMPRESS): \

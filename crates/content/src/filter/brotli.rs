@@ -15,8 +15,7 @@ use server::site::store::Merge;
 use std::io::{self, Write};
 
 /// The module and its table.
-pub(crate) static MODULE: Module =
-    Module::new("brotli_module", "mod_brotli.c", DIRECTIVES, Hooks::NONE);
+pub static MODULE: Module = Module::new("brotli_module", "mod_brotli.c", DIRECTIVES, Hooks::NONE);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -2,13 +2,13 @@
 //! `SetOutputFilter`, `AddOutputFilter` and the smart filters of mod_filter. The filters are
 //! DEFLATE, INFLATE and BROTLI_COMPRESS; their coders are in `deflate.rs` and `brotli.rs`.
 
-pub(crate) mod brotli;
+pub mod brotli;
 mod coding;
-pub(crate) mod deflate;
+pub mod deflate;
 pub(crate) mod input;
-pub(crate) mod missing;
+pub mod missing;
 mod recode;
-pub(crate) mod smart;
+pub mod smart;
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +35,7 @@ use std::rc::Rc;
 
 /// What core does with filters: it has their directives, and answers first where one that was asked
 /// for is missing.
-pub(crate) static MODULE: Module = Module::new(
+pub static MODULE: Module = Module::new(
     "core_module",
     "core.c",
     &[],
@@ -85,7 +85,7 @@ impl Settings {
 }
 
 /// `SetOutputFilter`
-pub(crate) fn set_output_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+pub fn set_output_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     missing::warn(call, call.arg(0));
     SETTINGS.change(builder.settings()).output = Some(call.arg(0).to_owned());
     Ok(())
@@ -93,7 +93,7 @@ pub(crate) fn set_output_filter(builder: &mut Builder, call: &Call<'_>) -> Resul
 
 /// `SetInputFilter`. What there is not must not go unnoticed: a handler would be given bytes that
 /// it does not understand.
-pub(crate) fn set_input_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+pub fn set_input_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let names = call.arg(0).split(';').map(str::trim).filter(|name| !name.is_empty());
     for name in names.filter(|name| !input::is_known(name)) {
         let text = format!("SetInputFilter {name} has no effect: the only input filter is DEFLATE");

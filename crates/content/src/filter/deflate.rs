@@ -13,8 +13,7 @@ use server::site::store::Merge;
 use std::io;
 
 /// The module and its table.
-pub(crate) static MODULE: Module =
-    Module::new("deflate_module", "mod_deflate.c", DIRECTIVES, Hooks::NONE);
+pub static MODULE: Module = Module::new("deflate_module", "mod_deflate.c", DIRECTIVES, Hooks::NONE);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
