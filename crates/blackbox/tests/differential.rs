@@ -14,6 +14,8 @@ mod asked;
 mod links;
 #[path = "differential/negotiation.rs"]
 mod negotiation;
+#[path = "differential/substitute.rs"]
+mod substitute;
 
 use blackbox::differential::{FRAMING, Set, compare};
 use blackbox::{Mpm, each_mpm};
@@ -472,6 +474,10 @@ fn types_of_files(mpm: Mpm) {
     compare("types_of_files", mpm, &TYPES);
 }
 
+fn substituted_text(mpm: Mpm) {
+    compare("substituted_text", mpm, &substitute::SUBSTITUTE);
+}
+
 each_mpm!(
     aliases,
     authorization,
@@ -480,6 +486,7 @@ each_mpm!(
     listings,
     negotiation,
     static_files,
+    substituted_text,
     types_of_files,
     virtual_folders,
 );

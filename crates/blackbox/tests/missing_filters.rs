@@ -38,7 +38,7 @@ fn what_needs_a_filter_that_is_not_there_is_503(mpm: Mpm) {
         (&["AddOutputFilter DEFLATE;INCLUDES .shtml"], &["/page.shtml", "/folder/"]),
         (&["Options +Includes"], &["/page.shtml", "/folder/"]),
         (&["Options +IncludesNOEXEC"], &["/page.shtml", "/folder/"]),
-        (&["SetOutputFilter SUBSTITUTE;DEFLATE"], &all),
+        (&["SetOutputFilter EXT_FILTER;DEFLATE"], &all),
         (&["<Files \"*.txt\">", "SetOutputFilter sed", "</Files>"], &["/page.txt"]),
         (&["SetOutputFilter RATE_LIMIT"], &[]),
         (&["SetOutputFilter NONE"], &[]),

@@ -123,6 +123,7 @@ static TABLE: &[&Module] = &[
     &filter::smart::MODULE,
     &filter::deflate::MODULE,
     &filter::brotli::MODULE,
+    &filter::substitute::MODULE,
     &files::MODULE,
 ];
 
@@ -158,6 +159,7 @@ static SHOWN: &[&Module] = &[
     &filter::smart::MODULE,
     &filter::deflate::MODULE,
     &filter::brotli::MODULE,
+    &filter::substitute::MODULE,
     &env::MODULE,
     &expires::MODULE,
     &headers::MODULE,

@@ -71,13 +71,26 @@ impl Replacement {
         group: impl Fn(usize) -> &'g [u8],
         out: &mut Vec<u8>,
     ) -> Result<(), ReplacementTooLong> {
+        self.expand_within(group, EXPANSION_MAX_BYTES, out)
+    }
+
+    /// The same with another limit for the text.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn expand_within<'g>(
+        &self,
+        group: impl Fn(usize) -> &'g [u8],
+        max_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ReplacementTooLong> {
         let start = out.len();
         for piece in &self.pieces {
             let bytes = match piece {
                 ReplacementPiece::Text(text) => text.as_slice(),
                 ReplacementPiece::Group(number) => group(*number),
             };
-            if out.len() - start + bytes.len() > EXPANSION_MAX_BYTES {
+            if out.len() - start + bytes.len() > max_bytes {
                 out.truncate(start);
                 return Err(ReplacementTooLong);
             }
@@ -98,13 +111,13 @@ fn group<'a>(subject: &'a [u8], captures: &Captures, number: usize) -> &'a [u8] 
     captures.get(number).and_then(|range| subject.get(range)).unwrap_or_default()
 }
 
-/// A text would have become longer than [`EXPANSION_MAX_BYTES`].
+/// A text would have become longer than [`EXPANSION_MAX_BYTES`], or what else was allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplacementTooLong;
 
 impl fmt::Display for ReplacementTooLong {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the text would exceed {EXPANSION_MAX_BYTES} bytes")
+        out.write_str("the text would exceed the limit")
     }
 }
 

@@ -117,10 +117,14 @@ async fn conclude(
     let content = request.phases().content;
     // Before the filters, which change what this is about.
     let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&request, &response));
-    let mut response = match content {
+    let filtered = match content {
         Some(content) => (content.filter)(&request, response).await,
-        None => response,
+        None => Ok(response),
     };
+    let mut response = filtered.unwrap_or_else(|failure| {
+        context.log_failure(&failure, &request);
+        error_document::page(&request, &failure, None)
+    });
     if let Err(failure) = finish(&mut request, &mut response) {
         context.log_failure(&failure, &request);
         response = error_document::page(&request, &failure, None);

@@ -76,7 +76,7 @@ pub(crate) type Finish = fn(&mut RequestContext<'_>, &mut Response) -> Result<()
 
 /// What changes the content of a response, and may wait for it.
 pub(crate) type Filter =
-    for<'l, 'a> fn(&'l RequestContext<'a>, Response) -> NowOrLater<'l, Response>;
+    for<'l, 'a> fn(&'l RequestContext<'a>, Response) -> NowOrLater<'l, Result<Response, Failure>>;
 
 /// Whether a prepared response may answer a request, as far as a module goes.
 pub(crate) type Plain = fn(&FastRequest<'_>) -> bool;

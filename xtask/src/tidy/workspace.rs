@@ -45,7 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "upstream",
         ],
     ),
-    ("content", &["config", "logging", "message", "runtime", "server"]),
+    ("content", &["config", "logging", "message", "pattern", "runtime", "server"]),
     ("status", &["config", "logging", "message", "runtime", "scoreboard", "server"]),
     (
         "server",

@@ -10,6 +10,7 @@ use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};
 use server::phase;
 use server::request_context::RequestContext;
+use server::site::builder::Builder;
 use std::rc::Rc;
 
 /// Filters of httpd without which the content is the same.
@@ -19,18 +20,21 @@ const HARMLESS: &[&str] = &["NONE", "RATE_LIMIT", "CACHE"];
 const INCLUDES: &[&[u8]] = &[b"shtml", b"shtm", b"stm"];
 
 /// Names between `;` of filters that content cannot do without.
-pub(crate) fn missing(names: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn missing<'n>(
+    names: &'n str,
+    has_module: &dyn Fn(&str) -> bool,
+) -> impl Iterator<Item = &'n str> {
     let is_harmless = |name: &str| HARMLESS.iter().any(|it| name.eq_ignore_ascii_case(it));
     let names = names.split(';').map(str::trim).filter(|name| !name.is_empty());
-    names.filter(move |name| FilterKind::find(name).is_none() && !is_harmless(name))
+    names.filter(move |name| FilterKind::loaded(name, has_module).is_none() && !is_harmless(name))
 }
 
 /// Say at a directive what its filters have for an effect.
-pub fn warn(call: &Call<'_>, names: &str) {
-    for name in missing(names) {
+pub fn warn(builder: &Builder, call: &Call<'_>, names: &str) {
+    for name in missing(names, &|symbol| builder.has_module(symbol)) {
         let text = format!(
-            "there is no output filter {name} (only DEFLATE, INFLATE and BROTLI_COMPRESS): \
-             content that needs it gets 503, because it is not sent without the filter"
+            "there is no output filter {name}: content that needs it gets 503, because it is not \
+             sent without the filter"
         );
         call.warn(None, text);
     }
@@ -63,7 +67,9 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
 fn lack(request: &RequestContext<'_>) -> Option<String> {
     let set = SETTINGS.of(&request.settings).output.as_deref().unwrap_or_default();
     let mime = request.metadata(request.file_name());
-    let mut names = mime.output_filters.iter().copied().chain([set]).flat_map(missing);
+    let has_module = |symbol: &str| request.site().language.has_module(symbol);
+    let names = mime.output_filters.iter().copied().chain([set]);
+    let mut names = names.flat_map(|names| missing(names, &has_module));
     if let Some(name) = names.next() {
         let path = request.display_path();
         return Some(format!(
@@ -89,9 +95,10 @@ mod tests {
 
     #[test]
     fn filters_that_change_content_are_missed_and_others_are_not() {
-        let names = |text| missing(text).collect::<Vec<_>>();
+        let names = |text| missing(text, &|_| false).collect::<Vec<_>>();
         assert_eq!(names("INCLUDES;DEFLATE; Substitute "), ["INCLUDES", "Substitute"]);
         assert_eq!(names("none;rate_limit;inflate;;"), Vec::<&str>::new());
+        assert!(missing("substitute", &|symbol| symbol == "substitute_module").next().is_none());
     }
 
     #[test]

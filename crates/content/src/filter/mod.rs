@@ -1,6 +1,6 @@
 //! filter: which output filters a response passes, in which order, and what each does to it:
-//! `SetOutputFilter`, `AddOutputFilter` and the smart filters of mod_filter. The filters are
-//! DEFLATE, INFLATE and BROTLI_COMPRESS; their coders are in `deflate.rs` and `brotli.rs`.
+//! `SetOutputFilter`, `AddOutputFilter` and the smart filters of mod_filter. What each makes of the
+//! content is in a file of its own.
 
 pub mod brotli;
 mod coding;
@@ -9,6 +9,7 @@ pub(crate) mod input;
 pub mod missing;
 mod recode;
 pub mod smart;
+pub mod substitute;
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use recode::{Coder, CoderBudget, Permit};
 use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
 use server::evaluate;
+use server::failure::Failure;
 use server::module::{Hooks, Module};
 use server::phase::{ContentFilter, Hook};
 use server::request_context::{Because, LookupPurpose, RequestContext};
@@ -86,7 +88,7 @@ impl Settings {
 
 /// `SetOutputFilter`
 pub fn set_output_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    missing::warn(call, call.arg(0));
+    missing::warn(builder, call, call.arg(0));
     SETTINGS.change(builder.settings()).output = Some(call.arg(0).to_owned());
     Ok(())
 }
@@ -103,20 +105,35 @@ pub fn set_input_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Er
     Ok(())
 }
 
+/// The output filters by name.
+const FILTERS: &[(&str, FilterKind)] = &[
+    ("INFLATE", FilterKind::Inflate),
+    ("DEFLATE", FilterKind::Deflate),
+    ("BROTLI_COMPRESS", FilterKind::Brotli),
+    ("SUBSTITUTE", FilterKind::Substitute),
+];
+
 /// A filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilterKind {
     Inflate,
     Deflate,
     Brotli,
+    Substitute,
 }
 
 impl FilterKind {
     /// By its name in any case.
     pub(crate) fn find(name: &str) -> Option<Self> {
-        [("INFLATE", Self::Inflate), ("DEFLATE", Self::Deflate), ("BROTLI_COMPRESS", Self::Brotli)]
-            .into_iter()
-            .find_map(|(known, kind)| name.eq_ignore_ascii_case(known).then_some(kind))
+        FILTERS.iter().find(|row| name.eq_ignore_ascii_case(row.0)).map(|row| row.1)
+    }
+
+    /// The same, if its module is there. The names of coders are always known.
+    pub(crate) fn loaded(name: &str, has_module: &dyn Fn(&str) -> bool) -> Option<Self> {
+        Self::find(name).filter(|kind| match kind {
+            Self::Inflate | Self::Deflate | Self::Brotli => true,
+            Self::Substitute => has_module("substitute_module"),
+        })
     }
 
     /// Where it stands: data passes from low to high. What unpacks comes before all that looks at
@@ -124,6 +141,7 @@ impl FilterKind {
     pub(crate) const fn place(self) -> u32 {
         match self {
             Self::Inflate => 9,
+            Self::Substitute => 10,
             Self::Deflate | Self::Brotli => 20,
         }
     }
@@ -137,8 +155,12 @@ pub(crate) struct FilterFacts<'a> {
     pub(crate) is_subrequest: bool,
     /// Whether it is as the client sent it, not redirected within the server.
     pub(crate) is_initial: bool,
+    /// The URL path, for messages.
+    pub(crate) path: &'a [u8],
     /// Names of filters that `AddOutputFilter` gave the file's extensions.
     pub(crate) by_extension: &'a [&'a str],
+    /// Whether a module is there.
+    pub(crate) has_module: &'a dyn Fn(&str) -> bool,
     /// Variables of the request's environment.
     pub(crate) env: &'a Table,
     pub(crate) holds: &'a Holds<'a>,
@@ -146,6 +168,7 @@ pub(crate) struct FilterFacts<'a> {
     pub(crate) deflate: &'a deflate::HostSettings,
     pub(crate) inflation: deflate::Inflation,
     pub(crate) brotli: &'a brotli::HostSettings,
+    pub(crate) substitute: &'a substitute::Settings,
     /// The coders of this thread.
     pub(crate) coders: &'a CoderBudget,
     /// Where the sizes are noted for the access log.
@@ -175,12 +198,13 @@ impl Active<'_> {
 fn line_up<'a>(
     settings: &'a Settings,
     by_extension: &[&str],
+    has_module: &dyn Fn(&str) -> bool,
     log: &dyn Fn(Level, &'static str, u32, &str),
 ) -> Vec<Active<'a>> {
     let mut all = Vec::new();
     let set = settings.output.as_deref().unwrap_or_default().split(';');
     for name in by_extension.iter().copied().chain(set).filter(|name| !name.is_empty()) {
-        match FilterKind::find(name) {
+        match FilterKind::loaded(name, has_module) {
             Some(kind) => all.push(Active::Named(kind)),
             None => {
                 log(Level::Error, "core", 82, &format!("an unknown filter was not added: {name}"));
@@ -201,9 +225,9 @@ fn line_up<'a>(
 pub(crate) fn pass<'l>(
     request: &'l RequestContext<'_>,
     response: Response,
-) -> NowOrLater<'l, Response> {
+) -> NowOrLater<'l, Result<Response, Failure>> {
     if response.is_canned || !has_any(request) {
-        return NowOrLater::Now(response);
+        return NowOrLater::Now(Ok(response));
     }
     NowOrLater::later(pass_all(request, response))
 }
@@ -217,11 +241,15 @@ fn has_any(request: &RequestContext<'_>) -> bool {
     request.cached_script.as_ref().map_or_else(find, |cached| cached.has_filters(find))
 }
 
-async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Response {
+async fn pass_all(
+    request: &RequestContext<'_>,
+    mut response: Response,
+) -> Result<Response, Failure> {
     let settings = SETTINGS.of(&request.settings);
     let mime = request.metadata(request.file_name());
     let by_extension = mime.output_filters.as_slice();
-    if codings(settings, by_extension, &response).is_err() {
+    let has_module = |symbol: &str| request.site().language.has_module(symbol);
+    if codings(settings, by_extension, &has_module, &response).is_err() {
         request.mark_personal();
     }
     let accept_encoding = accept_encoding(request);
@@ -230,7 +258,9 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
         accept_encoding: accept_encoding.as_deref(),
         is_subrequest: request.lineage.purpose == LookupPurpose::Sub,
         is_initial: request.lineage.purpose == LookupPurpose::Main,
+        path: &request.path,
         by_extension,
+        has_module: &has_module,
         env: &request.tables.env,
         holds: &|condition, response| {
             evaluate::holds_here(condition, request, Some(response)).unwrap_or_else(|text| {
@@ -242,6 +272,7 @@ async fn pass_all(request: &RequestContext<'_>, mut response: Response) -> Respo
         deflate: deflate::SERVER.of(&request.settings),
         inflation: *deflate::INFLATION.of(&request.settings),
         brotli: brotli::SETTINGS.of(&request.settings),
+        substitute: substitute::SETTINGS.of(&request.settings),
         coders: &CODERS.of(&request.context.modules),
         notes: &notes,
         spent: request.spent(),
@@ -261,7 +292,8 @@ pub(crate) fn codings_of(
     let settings = SETTINGS.of(&request.settings);
     let mime = request.metadata(request.file_name());
     let by_extension = mime.output_filters.as_slice();
-    codings(settings, by_extension, response)
+    let has_module = |symbol: &str| request.site().language.has_module(symbol);
+    codings(settings, by_extension, &has_module, response)
 }
 
 /// The values of all `Accept-Encoding` fields, joined as httpd does when it reads them. Unmarked:
@@ -279,11 +311,11 @@ pub(crate) async fn finish(
     settings: &Settings,
     facts: &FilterFacts<'_>,
     mut response: Response,
-) -> Response {
+) -> Result<Response, Failure> {
     if response.is_canned || settings.is_idle() && facts.by_extension.is_empty() {
-        return response;
+        return Ok(response);
     }
-    for active in line_up(settings, facts.by_extension, facts.log) {
+    for active in line_up(settings, facts.by_extension, facts.has_module, facts.log) {
         let kind = match active {
             Active::Named(kind) => Some(kind),
             // filter_harness: other pages than the wanted one pass only if told to.
@@ -298,10 +330,11 @@ pub(crate) async fn finish(
             Some(FilterKind::Inflate) => inflate(facts, &mut response).await,
             Some(FilterKind::Deflate) => deflate(facts, &mut response).await,
             Some(FilterKind::Brotli) => brotli(facts, &mut response).await,
+            Some(FilterKind::Substitute) => substituted(facts, &mut response).await?,
             None => {}
         }
     }
-    response
+    Ok(response)
 }
 
 /// Whether filters that change the coding leave this response alone.
@@ -372,6 +405,21 @@ async fn inflate(facts: &FilterFacts<'_>, response: &mut Response) {
     }
 }
 
+/// substitute_filter of mod_substitute.c. As there, what the fields say of the content stays, but
+/// for its length.
+async fn substituted(facts: &FilterFacts<'_>, response: &mut Response) -> Result<(), Failure> {
+    let Some(lines) = facts.substitute.lines().filter(|_| response.body.len() != Some(0)) else {
+        return Ok(());
+    };
+    let body = std::mem::take(&mut response.body);
+    let made = recode::try_recode(body, Box::new(lines), None, facts.notes, facts.spent).await;
+    response.body = made.map_err(|error| {
+        let text = format!("{error}, URI {}", String::from_utf8_lossy(facts.path));
+        Failure::new(Status::INTERNAL_SERVER_ERROR, "substitute", text).id(1328).at_error()
+    })?;
+    Ok(())
+}
+
 async fn replace_body(
     response: &mut Response,
     coder: Box<dyn Coder>,
@@ -391,10 +439,11 @@ async fn replace_body(
 pub(crate) fn codings(
     settings: &Settings,
     by_extension: &[&str],
+    has_module: &dyn Fn(&str) -> bool,
     whole: &Response,
 ) -> Result<Vec<Coding>, Uncertain> {
     let mut found = Vec::new();
-    for active in line_up(settings, by_extension, &|_, _, _, _| {}) {
+    for active in line_up(settings, by_extension, has_module, &|_, _, _, _| {}) {
         let kind = match active {
             Active::Named(kind) => Some(kind),
             Active::Smart(smart) => smart.by_type(whole.content_type.as_deref())?,
@@ -403,6 +452,7 @@ pub(crate) fn codings(
         match kind {
             Some(FilterKind::Inflate) if coding::is_coded(whole) => return Err(Uncertain),
             Some(FilterKind::Inflate) | None => {}
+            Some(FilterKind::Substitute) => return Err(Uncertain),
             Some(_) if coding::is_coded(whole) => {}
             Some(FilterKind::Deflate) if length <= deflate::SMALL_BYTES => {}
             Some(FilterKind::Deflate) => found.push(Coding::Gzip),

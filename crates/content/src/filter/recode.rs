@@ -24,6 +24,10 @@ const INLINE_BYTES: usize = 16 * 1024;
 
 /// Changes content piece by piece.
 pub(crate) trait Coder: Send {
+    /// How much content it has taken in and will look at again with what comes next.
+    fn held_bytes(&self) -> usize {
+        0
+    }
     /// How much content it is given at once: bounds its time and what it makes of it.
     fn piece_bytes(&self) -> usize;
     /// Takes `input`; appends what is ready.
@@ -63,7 +67,8 @@ impl Drop for Permit {
     }
 }
 
-/// `body` as `coder` makes it. Its length is known if it was small.
+/// `body` as `coder` makes it. Its length is known if it was small; one that cannot be made becomes
+/// an error when it is sent.
 pub(crate) async fn recode(
     body: Body,
     coder: Box<dyn Coder>,
@@ -71,6 +76,19 @@ pub(crate) async fn recode(
     notes: &Notes,
     spent: &Rc<TimeSpent>,
 ) -> Body {
+    let recoded = try_recode(body, coder, permit, notes, spent).await;
+    // Whoever sends it meets the error, and ends the connection as for any other.
+    recoded.unwrap_or_else(|error| Body::stream(Broken(Some(error))))
+}
+
+/// The same, with an error at once for a small one that cannot be made.
+pub(crate) async fn try_recode(
+    body: Body,
+    coder: Box<dyn Coder>,
+    permit: Option<Permit>,
+    notes: &Notes,
+    spent: &Rc<TimeSpent>,
+) -> io::Result<Body> {
     // Of what is unpacked that is one small piece only: how much becomes of it is not known before.
     let at_once = AT_ONCE_BYTES.min(coder.piece_bytes() as u64);
     let is_small = body.len().is_some_and(|length| length <= at_once);
@@ -85,15 +103,13 @@ pub(crate) async fn recode(
     };
     let mut coded = Recoded { job: Some(Box::pin(step(state))) };
     if !is_small {
-        return Body::stream(coded);
+        return Ok(Body::stream(coded));
     }
     let mut bytes = Vec::new();
     loop {
-        match poll_fn(|task| coded.poll_next(task)).await {
-            Ok(Some(more)) => bytes.extend(more),
-            Ok(None) => return Body::bytes(bytes),
-            // Whoever sends it meets the error, and ends the connection as for any other.
-            Err(error) => return Body::stream(Broken(Some(error))),
+        match poll_fn(|task| coded.poll_next(task)).await? {
+            Some(more) => bytes.extend(more),
+            None => return Ok(Body::bytes(bytes)),
         }
     }
 }
@@ -181,7 +197,8 @@ async fn step(mut state: RecodeState) -> io::Result<(RecodeState, Vec<u8>)> {
     let input = next_input(&mut state, coder.piece_bytes()).await?;
     let is_end = matches!(input, Input::End);
     state.is_dirty = matches!(input, Input::Bytes(_));
-    let is_short = !matches!(&input, Input::Bytes(bytes) if bytes.len() > INLINE_BYTES);
+    let held = coder.held_bytes();
+    let is_short = !matches!(&input, Input::Bytes(bytes) if bytes.len() + held > INLINE_BYTES);
     let work = move || {
         let mut out = Vec::new();
         let result = match input {

@@ -230,13 +230,13 @@ fn filter_declare(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn known(name: &str, nth: usize) -> Result<FilterKind, Error> {
+fn known(builder: &Builder, name: &str, nth: usize) -> Result<FilterKind, Error> {
     let unknown = || Error::argument(nth, format!("Unknown filter provider {name}"));
-    FilterKind::find(name).ok_or_else(unknown)
+    FilterKind::loaded(name, &|symbol| builder.has_module(symbol)).ok_or_else(unknown)
 }
 
 fn filter_provider(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let kind = known(call.arg(1), 1)?;
+    let kind = known(builder, call.arg(1), 1)?;
     let mode = builder.mode();
     let condition = Expression::parse(call.arg(2), mode).map_err(|text| {
         Error::argument(2, format!("Error parsing FilterProvider expression:{text}"))
@@ -256,7 +256,7 @@ fn add_output_filter_by_type(builder: &mut Builder, call: &Call<'_>) -> Result<(
         return Err(by_type_needs_two());
     }
     for name in names.split(';').filter(|name| !name.is_empty()) {
-        let kind = known(name, 0)?;
+        let kind = known(builder, name, 0)?;
         let smart = format!("BYTYPE:{name}");
         let settings = settings(builder);
         let is_new = !settings.declared.contains_key(&smart);

@@ -36,8 +36,13 @@ static CORE: ModuleDirectives<Builder> = ModuleDirectives {
 
 /// Settings from configuration text, or the errors.
 fn configure(text: &str) -> Result<site::Settings, String> {
-    static ALL: &[&ModuleDirectives<Builder>] =
-        &[&CORE, &smart::MODULE.table, &deflate::MODULE.table, &brotli::MODULE.table];
+    static ALL: &[&ModuleDirectives<Builder>] = &[
+        &CORE,
+        &smart::MODULE.table,
+        &deflate::MODULE.table,
+        &brotli::MODULE.table,
+        &substitute::MODULE.table,
+    ];
     let index = config::DirectiveIndex::new(ALL, &[]);
     let mut builder = Builder::default();
     let tree = config::parse("t.conf", text.as_bytes(), 1);
@@ -60,6 +65,10 @@ struct Asked<'a> {
 }
 
 fn pass(text: &str, asked: &Asked<'_>, response: Response) -> Response {
+    try_pass(text, asked, response).unwrap()
+}
+
+fn try_pass(text: &str, asked: &Asked<'_>, response: Response) -> Result<Response, Failure> {
     let settings = configure(text).unwrap();
     let mut env = Table::default();
     asked.env.iter().for_each(|name| env.set(name, "1"));
@@ -67,12 +76,15 @@ fn pass(text: &str, asked: &Asked<'_>, response: Response) -> Response {
         accept_encoding: asked.accept.map(str::as_bytes),
         is_subrequest: false,
         is_initial: true,
+        path: b"/page",
         by_extension: &[],
+        has_module: &|_| true,
         env: &env,
         holds: &|_, response| response.status == Status::OK && asked.holds,
         deflate: deflate::SERVER.of(&settings),
         inflation: *deflate::INFLATION.of(&settings),
         brotli: brotli::SETTINGS.of(&settings),
+        substitute: substitute::SETTINGS.of(&settings),
         coders: &asked.coders,
         notes: &asked.notes,
         spent: &Rc::new(TimeSpent::unmeasured(0)),
@@ -439,7 +451,7 @@ fn mistakes_are_reported_in_the_words_of_httpd() {
 #[test]
 fn what_may_be_kept_ready_is_known_beforehand() {
     let kept = |text: &str, response: &Response| {
-        codings(SETTINGS.of(&configure(text).unwrap()), &[], response)
+        codings(SETTINGS.of(&configure(text).unwrap()), &[], &|_| true, response)
     };
     let both = "AddOutputFilterByType BROTLI_COMPRESS;DEFLATE text/html";
     assert_eq!(kept(both, &page(100)), Ok(vec![Coding::Brotli, Coding::Gzip]));
@@ -452,4 +464,18 @@ fn what_may_be_kept_ready_is_known_beforehand() {
     assert_eq!(kept(chosen, &page(100)), Err(Uncertain));
     let choice = choose(&[Coding::Brotli, Coding::Gzip], Some(b"gzip, br"));
     assert_eq!(choice, Some(Coding::Brotli));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_no_response_if_it_is_found_in_time() {
+    let text = "SetOutputFilter SUBSTITUTE\nSubstitute s/lorem/LOREM/\nSubstituteMaxLineLength 99";
+    let replaced = pass(text, &Asked::default(), page(99));
+    assert_eq!(fields(&replaced), AS_IT_WAS);
+    assert_eq!(replaced.body.len(), Some(99));
+    let failure = try_pass(text, &Asked::default(), page(100)).err().unwrap();
+    assert_eq!((failure.status, failure.id), (Status::INTERNAL_SERVER_ERROR, Some(1328)));
+    assert_eq!(failure.text, "Line too long, URI /page");
+    // What is large is on its way by then.
+    let large = pass(text, &Asked::default(), page(100_000));
+    assert!(read(large.body).is_err());
 }

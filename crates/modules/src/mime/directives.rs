@@ -111,7 +111,7 @@ fn add_input_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn add_output_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
-    missing::warn(call, call.arg(0));
+    missing::warn(builder, call, call.arg(0));
     add(builder, call, MimeAttribute::OutputFilter)
 }
 

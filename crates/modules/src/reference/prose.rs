@@ -43,6 +43,7 @@ const FILES: &[(&str, &str)] = &[
     ("mod_so", include_str!("../../reference/mod_so.md")),
     ("mod_speling", include_str!("../../reference/mod_speling.md")),
     ("mod_status", include_str!("../../reference/mod_status.md")),
+    ("mod_substitute", include_str!("../../reference/mod_substitute.md")),
     ("mod_suexec", include_str!("../../reference/mod_suexec.md")),
     ("mod_trivet", include_str!("../../reference/mod_trivet.md")),
     ("mod_unixd", include_str!("../../reference/mod_unixd.md")),
