@@ -206,7 +206,7 @@ fn requests_that_the_manager_has_no_descriptors_for_are_503(mpm: Mpm) {
     assert!(count(200) > 0 && count(503) > 0, "{statuses:?}");
     assert_eq!(count(200) + count(503), statuses.len(), "{statuses:?}");
     let log = server.error_text();
-    assert!(log.contains("the process that starts scripts takes no more on"), "{log}");
+    assert!(log.contains("the process that starts scripts refuses a request"), "{log}");
     assert_eq!(first.response().status, 200);
     assert_eq!(server.get("/hello.php").text(), "Hello\n");
 }

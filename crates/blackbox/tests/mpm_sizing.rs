@@ -393,7 +393,7 @@ fn strange_numbers_of_the_system_do_no_harm(mpm: Mpm) {
         (text("0", "0"), tells_nothing),
         (text("1000", "0"), "because memory is short"),
         (text("1000", "1099511627776"), "MaxRequestWorkers auto: "),
-        (text("1099511627776", "1099511627776"), ", its upper bound, "),
+        (text("1099511627776", "1099511627776"), ", the upper bound, "),
     ] {
         scratch.write("meminfo", &text);
         let file = scratch.join("meminfo").display().to_string();

@@ -60,7 +60,7 @@ fn a_process_makes_room_for_another_command(mpm: Mpm) {
         pid(&server);
         assert_eq!(processes(&server).len(), 1);
     }
-    assert!(server.error_text().contains("makes room for another command"));
+    assert!(server.error_text().contains("making room for another command"));
 }
 
 fn processes_end_when_they_idle_or_are_old(mpm: Mpm) {

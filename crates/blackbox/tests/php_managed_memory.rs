@@ -48,7 +48,7 @@ fn a_small_cgroup_has_few_processes_and_nobody_is_killed(mpm: Mpm) {
     assert!(pids.len() <= 2, "{pids:?} of 40 MB each in 128 MB");
     assert_eq!(group.kills(), 0, "{}", server.error_text());
     wait_for("the log to say why", 10, || {
-        server.error_text().contains("mod_fcgid: memory is enough for 1 process")
+        server.error_text().contains("memory suffices for only 1 process")
     });
 }
 

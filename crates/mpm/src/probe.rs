@@ -1,4 +1,4 @@
-//! A look at the folder through the eyes of the children's user, before anything listens.
+//! Checks that the children's user may read the document root, before anything listens.
 
 use runtime::process::{self, Ending, Fork};
 use server::Server;
@@ -6,7 +6,7 @@ use server::Server;
 const UNREADABLE: i32 = 3;
 const NO_CHANGE: i32 = 4;
 
-/// Try in a process of its own, which drops privileges as a child does.
+/// Try to read it in a process of its own, which becomes the children's user as they do.
 ///
 /// # Errors
 /// What is wrong and what to do, as a clause.
@@ -14,7 +14,7 @@ pub fn probe(server: &Server) -> Result<(), String> {
     let Some(user) = server.user() else {
         return server.check_root().map_err(|error| format!("it cannot be read: {error}"));
     };
-    let pid = match process::fork().map_err(|error| error.to_string())? {
+    let pid = match process::fork().map_err(|error| format!("cannot fork: {error}"))? {
         Fork::Parent(pid) => pid,
         Fork::Child => {
             let code = match process::become_user(user) {
@@ -33,6 +33,10 @@ pub fn probe(server: &Server) -> Result<(), String> {
             user.name
         )),
         Some(Ending::Exit(NO_CHANGE)) => Err(format!("cannot become user {}", user.name)),
-        other => Err(format!("the look at it failed ({other:?})")),
+        Some(ending) => Err(format!(
+            "the process that tried to read it as user {} ended with {ending}",
+            user.name
+        )),
+        None => Err("the process that tried to read it cannot be waited for".to_owned()),
     }
 }

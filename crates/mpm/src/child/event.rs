@@ -146,7 +146,7 @@ async fn obey(child: Arc<Child>, mut signals: WatchedSignals, drain: Flag) {
         match signals.next().await {
             Ok(signal) if child.obey(signal) => drain.raise(),
             Ok(_) => {}
-            Err(error) => child.give_up(&format!("signals cannot be read: {error}")),
+            Err(error) => child.give_up(&format!("cannot read signals: {error}")),
         }
     }
 }

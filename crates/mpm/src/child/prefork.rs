@@ -53,7 +53,7 @@ async fn obey_meanwhile(child: Arc<Child>, mut signals: WatchedSignals, drain: F
     loop {
         match signals.next().await {
             Ok(signal) => obey(&child, signal, &drain),
-            Err(error) => child.give_up(&format!("signals cannot be read: {error}")),
+            Err(error) => child.give_up(&format!("cannot read signals: {error}")),
         }
     }
 }

@@ -88,7 +88,10 @@ impl Generation {
         board.set_generation(number);
         first_size::show(&mut Gauge::default(), &layout, &board);
         let scripts = match server.may_run_programs() {
-            true => Some(Scripts::new().map_err(|error| format!("no socket pair: {error}"))?),
+            true => {
+                let scripts = Scripts::new();
+                Some(scripts.map_err(|error| format!("cannot create a socket pair: {error}"))?)
+            }
             false => None,
         };
         if let Some(scripts) = &scripts {

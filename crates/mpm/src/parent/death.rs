@@ -68,7 +68,7 @@ impl Parent<'_> {
             starting.lost += 1;
             if starting.lost > starting.child_pool.target() {
                 starting.failed =
-                    Some(format!("its children die as soon as they are ready ({ending})"));
+                    Some(format!("its child processes die as soon as they are ready ({ending})"));
             }
         }
         self.note_crash(record, ending, served);

@@ -53,8 +53,7 @@ pub fn run(
 ) -> Result<i32, StartFailure> {
     process::merge_small_pieces();
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
-    let wakeup =
-        EventFd::new().map_err(|error| format!("cannot make an event descriptor: {error}"))?;
+    let wakeup = EventFd::new().map_err(|error| format!("cannot create an eventfd: {error}"))?;
     let ServiceManager { notifier, sockets, unfit } = manager;
     if unfit > 0 {
         first.advise(&format!(

@@ -107,7 +107,9 @@ impl Parent<'_> {
                 self.hand_history_to(&mut generation, wanted.order);
                 self.begin(&Arc::new(generation), wanted.order);
             }
-            Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
+            Err(message) => {
+                self.complain(20, &format!("{message}; the old configuration stays in force"));
+            }
         }
     }
 
@@ -156,6 +158,6 @@ impl Parent<'_> {
         let board = starting.child_pool.generation.board.clone();
         self.history_of_other(number, board, ChildOrder::Drain);
         self.keep_script_manager_of(&starting.child_pool.generation);
-        self.complain(20, &format!("{failed}; the old configuration stays"));
+        self.complain(20, &format!("{failed}; the old configuration stays in force"));
     }
 }

@@ -74,7 +74,9 @@ impl Parent<'_> {
     ) {
         let (Some(scripts), Some(socket)) = (&generation.scripts, socket) else { return };
         if let Err(error) = scripts.sockets().add(pid, socket) {
-            let text = format!("child pid {pid} cannot ask for scripts: {error}");
+            let text = format!(
+                "child pid {pid} cannot be connected to the process that starts scripts: {error}"
+            );
             return self.complain(1242, &text);
         }
         let is_its = |manager: &&mut ScriptManager| is_same(&manager.generation, generation);

@@ -70,9 +70,9 @@ impl ManagerCapacity {
         }
         let ManagerUsage { programs, requesters, descriptors } = usage;
         server.advise(&format!(
-            "the process that starts scripts takes no more on: it has {} descriptors for {} \
-             programs and {} requests for kept processes, {} of them for child pid {pid}, which is \
-             refused another one",
+            "the process that starts scripts refuses a request of child pid {pid}: it has {} \
+             descriptors in use for {} programs and {} requests to FastCGI processes, {} of them \
+             for this child",
             descriptors.all, programs.all, requesters.all, descriptors.own
         ));
     }
@@ -81,8 +81,9 @@ impl ManagerCapacity {
     pub(super) fn complain_of_scripts(&mut self, server: &Server, most: usize) {
         if is_due(&mut self.scripts_told_ms) {
             server.advise(&format!(
-                "{most} CGI scripts are running, and others have waited too long or are too many: \
-                 requests are answered with 503 (CGIMaxProcesses sets how many may run)"
+                "{most} CGI scripts are running, and those in the queue are too many or have \
+                 waited too long: requests are answered with 503 (CGIMaxProcesses sets how many \
+                 may run)"
             ));
         }
     }

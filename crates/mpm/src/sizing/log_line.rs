@@ -11,7 +11,7 @@ pub(crate) fn line(sizing: &SizingFigures, enough: usize, busy: usize, was: Opti
     let available = bytes(sizing.available_bytes);
     let sum = format!("({share} * {available} available - {base} base)");
     let basis = match sizing.basis {
-        Basis::Guess => "first guess: none has served yet".into(),
+        Basis::Guess => "first guess: no worker has served yet".into(),
         Basis::Children => format!("measured: {busy} workers, {samples} children"),
         Basis::Slope => format!("measured: {busy} workers, {samples} samples"),
         Basis::Given => "not measured".into(),
@@ -20,10 +20,10 @@ pub(crate) fn line(sizing: &SizingFigures, enough: usize, busy: usize, was: Opti
     let bound = match usize::try_from(workers) {
         Ok(workers) if workers == enough => format!("{workers} = {work}"),
         Ok(workers) if enough > workers && workers_max == sizing.workers => {
-            format!("{workers}, its upper bound, where {work} = {enough}")
+            format!("{workers}, the upper bound, although {work} = {enough}")
         }
-        Ok(workers) if enough > workers => format!("{workers}, where {work} = {enough}"),
-        _ => format!("{workers}, the least there can be, where {work} = {enough}"),
+        Ok(workers) if enough > workers => format!("{workers}, although {work} = {enough}"),
+        _ => format!("{workers}, the minimum, although {work} = {enough}"),
     };
     let mut text = format!("MaxRequestWorkers auto: {bound}");
     if sizing.pressure != Pressure::None {
@@ -87,18 +87,18 @@ mod tests {
         assert_eq!(
             line(&first, 202, 0, None),
             "MaxRequestWorkers auto: 202 = (0.8 * 412 MB available - 0 KB base) / 1.5 MB per \
-             worker (first guess: none has served yet), in a cgroup of 512 MB"
+             worker (first guess: no worker has served yet), in a cgroup of 512 MB"
         );
         let most = SizingFigures { workers: 2048, basis: Basis::Children, samples: 5, ..sizing };
         assert_eq!(
             line(&most, 9000, 2, Some(202)),
-            "MaxRequestWorkers auto: 2048, its upper bound, where (0.8 * 412 MB available - 6 MB \
-             base) / 1.5 MB per worker (measured: 2 workers, 5 children) = 9000, was 202"
+            "MaxRequestWorkers auto: 2048, the upper bound, although (0.8 * 412 MB available - 6 \
+             MB base) / 1.5 MB per worker (measured: 2 workers, 5 children) = 9000, was 202"
         );
         let short = SizingFigures { workers: 20, pressure: Pressure::Tight, ..sizing };
         assert!(line(&short, 202, 20, None).contains(" = 202, because memory is short"));
         let least = SizingFigures { workers: 1, ..sizing };
-        assert!(line(&least, 0, 0, None).contains("1, the least there can be, where"));
+        assert!(line(&least, 0, 0, None).contains("1, the minimum, although"));
     }
 
     #[test]

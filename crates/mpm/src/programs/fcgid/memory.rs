@@ -162,8 +162,8 @@ impl MemoryRoom {
             false => String::new(),
         };
         Some(format!(
-            "mod_fcgid: memory is enough for {most} {processes} of {each} each ({} free{place}), \
-             and {requests}: FcgidMaxProcesses sets a number, more memory allows more",
+            "mod_fcgid: {requests}, because memory suffices for only {most} {processes} of {each} \
+             each ({} available{place}): set FcgidMaxProcesses, or provide more memory",
             bytes(self.memory.available_bytes),
         ))
     }
@@ -232,8 +232,8 @@ mod tests {
         room.memory.is_of_group = true;
         assert_eq!(
             room.complaint(3, 1000).unwrap(),
-            "mod_fcgid: memory is enough for 1 process of 40 MB each (46 MB free in a cgroup of \
-             96 MB), and 3 requests wait: FcgidMaxProcesses sets a number, more memory allows more"
+            "mod_fcgid: 3 requests wait, because memory suffices for only 1 process of 40 MB each \
+             (46 MB available in a cgroup of 96 MB): set FcgidMaxProcesses, or provide more memory"
         );
         assert_eq!(room.complaint(3, 2000), None);
         room.allowed = 2;

@@ -50,7 +50,7 @@ impl Why {
             Self::ConnectError => "connect error",
             Self::CommunicationError => "communication error",
             Self::ShuttingDown => "shutting down",
-            Self::MakesRoom => "makes room for another command",
+            Self::MakesRoom => "making room for another command",
             Self::MemoryIsShort => "memory is short",
         }
     }

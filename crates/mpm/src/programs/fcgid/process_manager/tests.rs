@@ -82,11 +82,11 @@ fn an_idle_process_makes_room_for_another_command_in_the_order_of_requests() {
     process_manager.ask(3, "a", TERMS, 2);
     assert_eq!(actions(&mut process_manager, 2), ["start a0", "1 gets 0"]);
     process_manager.done(ProcessId(0), ManagerOutcome::Answered, 3);
-    assert_eq!(actions(&mut process_manager, 3), ["end 0: makes room for another command"]);
+    assert_eq!(actions(&mut process_manager, 3), ["end 0: making room for another command"]);
     assert_eq!(process_manager.exited(ProcessId(0), 4), Some(Why::MakesRoom));
     assert_eq!(actions(&mut process_manager, 4), ["start b1", "2 gets 1"]);
     process_manager.done(ProcessId(1), ManagerOutcome::Answered, 5);
-    assert_eq!(actions(&mut process_manager, 5), ["end 1: makes room for another command"]);
+    assert_eq!(actions(&mut process_manager, 5), ["end 1: making room for another command"]);
     process_manager.exited(ProcessId(1), 6);
     assert_eq!(actions(&mut process_manager, 6), ["start a2", "3 gets 2"]);
 }
