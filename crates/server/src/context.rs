@@ -139,7 +139,7 @@ impl Context {
         carries: ConnectionsPerThread,
     ) -> io::Result<Rc<Self>> {
         if board.process(process).is_none() {
-            return Err(io::Error::other("no such process on the scoreboard"));
+            return Err(io::Error::other("the scoreboard has no row for this process"));
         }
         let pid = process::id().cast_unsigned();
         let only_row = (carries == ConnectionsPerThread::One).then_some(rows.start);

@@ -21,7 +21,7 @@ use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 
 /// What is said of a condition that waits for something that nobody has heard of.
-const HAS_WAITED: &str = "something had to be waited for";
+const HAS_WAITED: &str = "the condition would have to wait, which is not possible here";
 
 /// Whether the expression holds. Fields of the request that it looks at are named in `Vary`.
 pub fn holds<'l>(
@@ -77,7 +77,7 @@ pub async fn holds_with(
         let holds = eval(expression, request, response, &looked_up, matches);
         let Some(url) = looked_up.wanted.take() else { return holds };
         if looked_up.found.len() >= LOOKED_UP_MAX {
-            return Err(format!("it looks up more than {LOOKED_UP_MAX} URLs"));
+            return Err(format!("the expression looks up more than {LOOKED_UP_MAX} URLs"));
         }
         let is_there = boxed(|| is_there(request, &url)).await;
         looked_up.found.push((url, is_there));

@@ -171,7 +171,9 @@ fn may_take_over(received: &ReceivedRequest, response: &Response) -> Result<(), 
         return Ok(());
     }
     let status = response.status.code();
-    let text = format!("the handler answered with {status} and wants the stream: it may not");
+    let text = format!(
+        "the handler wants to take the connection over, which status {status} does not allow"
+    );
     Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error())
 }
 
@@ -202,7 +204,7 @@ async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Sto
             return Ok(Some(Response::new(Status::OK)));
         }
         Target::Authority(_) => {
-            let text = "CONNECT is for proxies, and this server is not one";
+            let text = "CONNECT is refused: this server is not a proxy";
             let failure = Failure::new(Status::METHOD_NOT_ALLOWED, "core", text);
             return Err(failure.into());
         }
@@ -408,7 +410,7 @@ fn check_host(request: &RequestContext<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     let name = String::from_utf8_lossy(name);
-    let text = format!("the host {name} of the request matches no ServerName and no ServerAlias");
+    let text = format!("the requested host {name} matches no ServerName or ServerAlias");
     Err(Failure::new(Status::BAD_REQUEST, "core", text).at_error())
 }
 

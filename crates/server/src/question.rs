@@ -200,12 +200,15 @@ pub(crate) fn here<T>(request: &RequestContext<'_>, future: impl Future<Output =
 }
 
 fn too_many() -> Failure {
-    let text = format!("the request had to wait for {WAITS_MAX} things and wants more");
+    let text = format!(
+        "the request has waited {WAITS_MAX} times, for passwords, DNS or slow files, and may not \
+         wait again"
+    );
     Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
 }
 
 fn no_thread(error: &io::Error) -> Failure {
-    let text = format!("no thread to find out what takes long: {error}");
+    let text = format!("cannot start a helper thread: {error}");
     Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
 }
 

@@ -34,7 +34,7 @@ impl<T: Default + 'static> ThreadKey<T> {
         match state.downcast() {
             Ok(state) => state,
             // A number is given to one key only, whose states have one type.
-            Err(_) => unreachable!("state of another module at {number}"),
+            Err(_) => unreachable!("key {number} holds the state of another module"),
         }
     }
 }

@@ -136,7 +136,7 @@ pub fn ended<T>(future: impl Future<Output = T>) -> Option<T> {
 
 /// An error of ours: what says that it never waits must not.
 fn has_waited() -> Failure {
-    let text = "something had to be waited for where nothing may be";
+    let text = "a hook that never waits had to wait";
     Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
 }
 

@@ -154,7 +154,7 @@ fn plain(line: &str) -> Response {
 }
 
 fn no_thread(error: &std::io::Error) -> Failure {
-    let text = format!("no thread to compute: {error}");
+    let text = format!("cannot start a thread that computes: {error}");
     Failure::new(Status::INTERNAL_SERVER_ERROR, "trivet", text).at_error()
 }
 

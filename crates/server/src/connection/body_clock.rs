@@ -60,7 +60,7 @@ impl BodyClock {
         if timer.poll_expired(task).is_pending() {
             return Received::Waiting;
         }
-        let why = "the body did not come in time";
+        let why = "the request body did not arrive in time";
         incoming.finish(Err(Refusal::new(Status::REQUEST_TIMEOUT, why)));
         Received::More
     }

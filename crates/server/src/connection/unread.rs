@@ -37,7 +37,8 @@ pub(crate) async fn settle_body(
         if unread == Unread::None {
             stream.body_done();
         } else if answer.0.takes_over.is_some() {
-            let text = "the handler wants the stream, but has left part of the body unread";
+            let text = "the handler wants to take the connection over, but has left part of the \
+                        request body unread";
             let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
             replace(&context, host, answer, request, settings, failure).await;
             return Ok(Unread::Abandon);

@@ -99,7 +99,7 @@ pub(crate) async fn drain(
                 Poll::Ready(Ok(Some(piece))) => {
                     dropped += piece.len() as u64;
                     if dropped > limit {
-                        let why = "nobody wants the rest of the body";
+                        let why = "the rest of the request body is too long to be read and dropped";
                         let refusal = Refusal::new(Status::CONTENT_TOO_LARGE, why);
                         return Poll::Ready(Ok(Err(refusal)));
                     }

@@ -102,15 +102,16 @@ fn refuse(request: &RequestContext<'_>, growing: &Growing<'_>, no_room: &NoRoom)
     let folder = folder.display();
     let text = match no_room {
         NoRoom::Full => format!(
-            "no space for a request body: all of them may take {bytes_max} bytes in {folder}, \
-             each an eighth of that: raise RequestSpoolMaxSize, or the limit of open files"
+            "no space for a request body: in {folder}, all of them together may take {bytes_max} \
+             bytes, and each an eighth of that: raise RequestSpoolMaxSize, or the limit of open \
+             files"
         ),
         NoRoom::Failed(error) => {
             format!("cannot store a request body in {folder} (RequestSpoolDir): {error}")
         }
     };
     request.log_recurring(Level::Error, "core", None, &text);
-    Refusal::new(Status::SERVICE_UNAVAILABLE, "there is no space for the body of the request")
+    Refusal::new(Status::SERVICE_UNAVAILABLE, "there is no space for the request body")
 }
 
 /// How far a body has come.

@@ -69,7 +69,7 @@ impl<O: StoreOwner, T: Merge> Key<O, T> {
         match entry.downcast_mut() {
             Some(settings) => settings,
             // A number is given to one key only, whose settings have one type.
-            None => unreachable!("settings of another module at {number}"),
+            None => unreachable!("key {number} holds the settings of another module"),
         }
     }
 

@@ -102,7 +102,7 @@ async fn lines(
         out
     });
     shown.await.map_err(|error| {
-        let text = format!("no thread to show the configuration: {error}");
+        let text = format!("cannot start a thread that shows the configuration: {error}");
         Failure::new(Status::INTERNAL_SERVER_ERROR, "info", text).at_error()
     })
 }

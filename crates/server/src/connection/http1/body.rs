@@ -34,7 +34,7 @@ impl Connection {
             receiver.clock.start(&timing);
             match self.poll_input(receiver, task) {
                 Poll::Ready(Ok(0)) => {
-                    let why = "the body ended early";
+                    let why = "the client closed the connection in the middle of the request body";
                     receiver.incoming.finish(Err(Refusal::bad_request(why)));
                     return Received::More;
                 }

@@ -188,7 +188,9 @@ impl Connection {
         }
         let mut arrived = std::mem::take(&mut self.input);
         arrived.truncate(LOG_INPUT_BYTES);
-        let refusal = Refusal::bad_request("the client ended the head within its fields");
+        let refusal = Refusal::bad_request(
+            "the client closed the connection in the middle of the header fields",
+        );
         Turn::Refused(Box::new((refusal, arrived)))
     }
 
@@ -371,7 +373,8 @@ impl Connection {
             return self.persistence.close(CloseReason::KeepAliveTimeout);
         }
         let arrived = std::mem::take(&mut self.input);
-        let refusal = Refusal::new(Status::REQUEST_TIMEOUT, "the head did not come in time");
+        let refusal =
+            Refusal::new(Status::REQUEST_TIMEOUT, "the request head did not arrive in time");
         self.refuse(refusal, &arrived[..arrived.len().min(LOG_INPUT_BYTES)]).await
     }
 }

@@ -39,7 +39,7 @@ impl BodyReceiver {
     /// The response comes before the word to send: it will not be said any more.
     pub(crate) fn stop_asking(&mut self) {
         if std::mem::take(&mut self.expects_continue) {
-            let why = "the response came before the body was asked for";
+            let why = "the response began before the client was asked for the request body";
             self.incoming.finish(Err(Refusal::bad_request(why)));
         }
     }
