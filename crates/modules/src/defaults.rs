@@ -83,8 +83,8 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
     let folder = serve.folder.to_str().filter(|path| !path.contains(['"', '\n', '\\']));
     let folder = folder.ok_or_else(|| {
         format!(
-            "the name of the folder {} cannot be configured: it contains a quote, a backslash, \
-                 a line end or bytes that are not UTF-8",
+            "cannot serve {}: its name contains a quote, a backslash, a line end or bytes that are \
+             not UTF-8, which a configuration cannot express",
             serve.folder.display()
         )
     })?;

@@ -42,8 +42,10 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
             true => format!(": {}", config::PHP_ADVICE),
             false => String::new(),
         };
-        let text =
-            format!("no module has the handler {what} of {path}: the file is not sent{advice}");
+        let text = format!(
+            "no module has the handler {what}, which is set for {path}: the file is not \
+             sent{advice}"
+        );
         return Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into());
     }
     match classify(request.file_name()) {

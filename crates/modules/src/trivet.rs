@@ -36,7 +36,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("RequestBuffering", Args::One, Scope::ANY_CONF, "16M", "How much of a request body must have arrived before a script is run: a number of bytes, optionally with K, M or G, or Off", request_buffering),
     row("RequestSpoolDir", Args::One, Scope::SERVER, "TMPDIR, else /var/tmp", "The directory for request bodies that are too large for memory", request_spool_dir),
     row("RequestSpoolMaxSize", Args::One, Scope::SERVER, "auto", "The total size of all request bodies in RequestSpoolDir: a number of bytes, optionally with K, M or G, or auto", request_spool_max_size),
-    row("ResponseSharing", Args::Flag, Scope::SERVER, "On", "whether responses and the look-ups of scripts are kept for other requests that ask alike", response_sharing),
+    row("ResponseSharing", Args::Flag, Scope::SERVER, "On", "Whether responses, and what was looked up for scripts, are reused for requests that ask for the same", response_sharing),
 ];
 
 /// More than a machine can bear, but somebody may know better than `auto`.

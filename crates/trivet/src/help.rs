@@ -123,7 +123,8 @@ fn defaults() -> String {
     let serve = Serve { folder: "/DIR".into(), prints_requests: true, ..Serve::default() };
     let lines = serve.configuration().unwrap_or_else(|problem| format!("{problem}\n"));
     format!(
-        "# What trivet serve begins with at a terminal, before --listen and -c change it.\n{lines}"
+        "# The configuration of trivet serve at a terminal, before --listen and -c change \
+         it.\n{lines}"
     )
 }
 
@@ -150,8 +151,8 @@ fn modules() -> String {
 fn explained() -> String {
     let mut text = String::from(
         "Directives for trivet serve -c. A directive of Apache that is missing here is accepted \
-         with a\nwarning and has no effect, or refused where that would open something. What is \
-         set before your\nlines: trivet serve --help defaults\n",
+         with a\nwarning and has no effect, or refused where that would open something. The lines \
+         that come before\nyours: trivet serve --help defaults\n",
     );
     let mut module = "";
     for row in MODULES.directives() {

@@ -115,7 +115,9 @@ fn misunderstood(argument: &lexopt::Arg<'_>) -> Problem {
         Short(letter) => format!("-{letter}"),
         Value(value) => {
             let value = value.to_string_lossy();
-            return Problem::Usage(format!("one folder is served: what is '{value}' for?"));
+            return Problem::Usage(format!(
+                "trivet serve takes one folder: '{value}' is one too many"
+            ));
         }
     };
     let known: Vec<String> = OWN.iter().map(|name| format!("--{name}")).collect();

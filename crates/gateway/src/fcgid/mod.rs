@@ -206,7 +206,7 @@ async fn lease(
         Some(Ok(Err(LeaseDenial::Report(report)))) => Err(Some(report)),
         Some(Ok(Err(LeaseDenial::NoSlot))) | None => Err(None),
         Some(Err(error)) => {
-            let text = "mod_fcgid: the process that starts applications does not respond";
+            let text = "mod_fcgid: the process that starts scripts does not respond";
             let said = Failure::at(Level::Error, NAME, None, text);
             request.context.log_failure(&with_errno(said, &error), request);
             Err(None)
@@ -256,7 +256,7 @@ fn failed(request: &RequestContext<'_>, fault: BackendFault) -> Failure {
         // A process that is silent is as good as one that is gone (fcgid_bridge.c,
         // getsfunc_fcgid_BRIGADE), so that this is no 504.
         other => {
-            BackendLog::of(request, Voice::Fcgid).broken_off(&other, "before an answer");
+            BackendLog::of(request, Voice::Fcgid).broken_off(&other, "before the response");
             of_script(request, &fastcgi::ScriptHeadParser::new().end_of_output())
         }
     }

@@ -94,7 +94,9 @@ fn hint(error: &std::io::Error) -> &'static str {
         std::io::ErrorKind::PermissionDenied => {
             "its permissions forbid it: see listen.owner and listen.group of the pool"
         }
-        _ if is_shortage(error) => "this server has none left: see ulimit -n or LimitNOFILE=",
+        _ if is_shortage(error) => {
+            "this process is out of descriptors or memory: see ulimit -n or LimitNOFILE="
+        }
         _ => "it cannot be reached",
     }
 }

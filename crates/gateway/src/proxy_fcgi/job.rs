@@ -412,10 +412,10 @@ fn tell_length(request: &RequestContext<'_>, body: &ScriptBody, env: &mut Table)
 fn once_more(fault: &BackendFault, shown: impl std::fmt::Display) -> String {
     match fault {
         BackendFault::Unread => format!(
-            "a child of {shown} works on after its answer, and has not read the next request: \
-             another child is asked"
+            "a child of {shown} is still at work after its response and has not read the next \
+             request: the request is sent to another child"
         ),
-        _ => format!("{shown} went away without an answer: once more"),
+        _ => format!("{shown} closed the connection without a response: the request is sent again"),
     }
 }
 

@@ -147,7 +147,7 @@ pub(super) fn words(fault: &BackendFault) -> String {
         }
         BackendFault::Unread => "the application has not read the request".to_owned(),
         BackendFault::Closed => {
-            "the application closed the connection: it was ended, or has crashed".into()
+            "the application closed the connection: it was stopped, or it crashed".into()
         }
         BackendFault::Protocol(fault) => fault.to_string(),
         BackendFault::Refused(status) => format!("the application refuses the request: {status}"),

@@ -49,7 +49,7 @@ pub(crate) fn start(
         DetachSide::Launcher(launcher) => {
             // It belongs to the daemon; this process only waits.
             std::mem::forget(configured);
-            let ended = "the server ended while it started";
+            let ended = "the server ended before it was ready";
             match launcher.wait() {
                 Ok(()) => Ok(0),
                 Err(text) if text.is_empty() => Err(Problem::Failed(ended.into())),
