@@ -159,42 +159,76 @@ fn apache_states(out: &mut MetricsText, figures: &StatusFigures) {
 fn limits(out: &mut MetricsText, all: &Everything) {
     let figures = &all.figures;
     let Totals { bytes, busy_us, .. } = figures.totals;
-    out.counter("trivet_sent_bytes", "Bytes sent, with heads", bytes);
+    out.counter("trivet_sent_bytes", "Bytes sent to clients, response heads included.", bytes);
     let busy_s = ratio(busy_us, 1_000_000);
-    out.counter("trivet_request_seconds", "Time spent answering requests", busy_s);
-    out.gauge("trivet_workers_max", "MaxRequestWorkers in force", all.workers_max);
-    out.gauge("trivet_workers_graceful", "Workers that finish before they end", figures.graceful());
-    out.gauge("trivet_requests_queued", "Requests that wait for a worker", all.queued());
-    let help = "Connections that no child has accepted yet";
+    out.counter(
+        "trivet_request_seconds",
+        "Time spent on requests, summed over all requests.",
+        busy_s,
+    );
+    out.gauge(
+        "trivet_workers_max",
+        "MaxRequestWorkers as it is now, whether configured or automatic.",
+        all.workers_max,
+    );
+    out.gauge(
+        "trivet_workers_graceful",
+        "Workers of children that answer their last requests and then exit.",
+        figures.graceful(),
+    );
+    out.gauge(
+        "trivet_requests_queued",
+        "Requests waiting for a free worker (event).",
+        all.queued(),
+    );
+    let help = "Connections in the listen queue that no child has accepted yet.";
     out.gauge("trivet_connections_waiting", help, all.waiting());
     let limit_s = ratio(figures.at_limit.total_ms, 1000);
-    out.counter("trivet_at_limit_seconds", "Time in which all workers were taken", limit_s);
+    out.counter("trivet_at_limit_seconds", "Time for which all workers were busy.", limit_s);
     let times = figures.at_limit.times;
-    out.counter("trivet_at_limit_events", "How often all workers became taken", times);
+    out.counter("trivet_at_limit_events", "Number of times that all workers became busy.", times);
     let found = all.verdict.name();
     let rows = KINDS.map(|(_, name)| (name, u8::from(name == found)));
-    out.gauges("trivet_limited_by", "What limits the server: 1 for one of these", "what", &rows);
+    out.gauges(
+        "trivet_limited_by",
+        "What limits the server: 1 for the present verdict, 0 for all others.",
+        "what",
+        &rows,
+    );
 }
 
 fn machine(out: &mut MetricsText, all: &Everything, minute: &Minute) {
     let Some(last) = all.figures.seconds.last() else { return };
     let cpu_s = ratio(last.cpu_us, 1_000_000);
-    out.counter("trivet_cpu_seconds", "CPU time of the server with all children", cpu_s);
+    out.counter(
+        "trivet_cpu_seconds",
+        "CPU time of the server, its children and the programs that it manages.",
+        cpu_s,
+    );
     if minute.machine.is_some() {
         let [_, busy, disk, stolen] = last.machine_ticks.map(|ticks| ratio(ticks, 100));
         let rows = [("busy", busy), ("iowait", disk), ("steal", stolen)];
-        out.counters("trivet_machine_cpu_seconds", "CPU time of the machine", "mode", &rows);
+        out.counters(
+            "trivet_machine_cpu_seconds",
+            "CPU time of the whole machine by mode, summed over its processors.",
+            "mode",
+            &rows,
+        );
     }
-    out.gauge("trivet_machine_cores", "Processors that the server may use", all.cores);
+    out.gauge("trivet_machine_cores", "Number of processors that the server may use.", all.cores);
     if let Some(kib) = minute.available_kib {
         let bytes = kib.saturating_mul(1024);
-        out.gauge("trivet_machine_memory_available_bytes", "Memory that could be had", bytes);
+        out.gauge(
+            "trivet_machine_memory_available_bytes",
+            "Memory that programs on this machine can still allocate (MemAvailable).",
+            bytes,
+        );
     }
     let names = ["cpu", "memory", "io"].into_iter().zip(last.stalled_us);
     let rows: Vec<(&str, f64)> =
         names.filter_map(|(name, us)| Some((name, ratio(us?, 1_000_000)))).collect();
     if !rows.is_empty() {
-        let help = "Time in which something waited for it (PSI some)";
+        let help = "Time for which some task was stalled by a lack of the resource (PSI, some).";
         out.counters("trivet_machine_stalled_seconds", help, "resource", &rows);
     }
 }
@@ -206,12 +240,16 @@ fn urls(out: &mut MetricsText, all: &Everything) {
     let rows: Vec<(&str, String, &AccountView)> =
         all.accounts.iter().map(|row| (all.host(row), name(row), row)).collect();
     let families: [(&str, &str, Value); 4] = [
-        ("trivet_url_requests", "Requests", |row| ratio(row.requests, 1)),
-        ("trivet_url_sent_bytes", "Bytes sent", |row| ratio(row.bytes, 1)),
-        ("trivet_url_cpu_seconds", "CPU time", |row| seconds_of(row.times.cpu_ns)),
-        ("trivet_url_run_queue_seconds", "Time ready to run without a CPU", |row| {
-            seconds_of(row.times.run_queue_ns)
+        ("trivet_url_requests", "Requests by host and URL pattern.", |row| ratio(row.requests, 1)),
+        ("trivet_url_sent_bytes", "Bytes sent by host and URL pattern.", |row| ratio(row.bytes, 1)),
+        ("trivet_url_cpu_seconds", "CPU time by host and URL pattern (estimate).", |row| {
+            seconds_of(row.times.cpu_ns)
         }),
+        (
+            "trivet_url_run_queue_seconds",
+            "Time ready to run without a processor, by host and URL pattern (estimate).",
+            |row| seconds_of(row.times.run_queue_ns),
+        ),
     ];
     for (family, help, value) in families {
         out.family(family, "counter", help);
@@ -220,14 +258,22 @@ fn urls(out: &mut MetricsText, all: &Everything) {
             out.sample(&format!("{family}_total"), &labels, value(row));
         }
     }
-    out.family("trivet_url_responses", "counter", "Requests by class of status");
+    out.family(
+        "trivet_url_responses",
+        "counter",
+        "Responses by host, URL pattern and class of status.",
+    );
     for (host, pattern, row) in &rows {
         for (class, count) in ["1xx", "2xx", "3xx", "4xx", "5xx"].iter().zip(row.statuses) {
             let labels = [("host", *host), ("pattern", pattern), ("class", class)];
             out.sample("trivet_url_responses_total", &labels, count);
         }
     }
-    out.family("trivet_url_wait_seconds", "counter", "Time spent waiting, by cause");
+    out.family(
+        "trivet_url_wait_seconds",
+        "counter",
+        "Time for which requests waited, by host, URL pattern and cause (estimate).",
+    );
     for (host, pattern, row) in &rows {
         let waits = WaitCause::all().zip(row.times.waits_ns);
         for (cause, wait_ns) in waits.filter(|wait| wait.1 > 0) {
@@ -235,7 +281,11 @@ fn urls(out: &mut MetricsText, all: &Everything) {
             out.sample("trivet_url_wait_seconds_total", &labels, seconds_of(wait_ns));
         }
     }
-    out.family("trivet_url_duration_seconds", "histogram", "Time from request to answer");
+    out.family(
+        "trivet_url_duration_seconds",
+        "histogram",
+        "Time from the first byte of a request to the last of its response.",
+    );
     for (host, pattern, row) in &rows {
         histogram(out, host, pattern, row);
     }
