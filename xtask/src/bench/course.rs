@@ -186,7 +186,7 @@ fn load_of(
             load::wrk_closing(connections, WAITING_TIMES * seconds, &url)
         }
         Idle(_) | Start(_) | Memory(_) | Waiting(_) | Stairs | StairsClosing => {
-            Err("this is not load".into())
+            Err("this scenario has no load of its own".into())
         }
     }
 }

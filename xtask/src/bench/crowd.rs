@@ -242,7 +242,7 @@ impl CrowdVisit {
         self.stage = Stage::Reading;
         match self.stream.write(request) {
             Ok(sent) if sent == request.len() => Ok(()),
-            Ok(_) => Err("the request was sent in part".into()),
+            Ok(_) => Err("only part of the request was sent".into()),
             Err(error) => Err(format!("cannot send: {error}")),
         }
     }
@@ -264,8 +264,8 @@ impl CrowdVisit {
 /// Whether this is a whole answer; one that is not the wanted one is an error.
 fn is_complete(bytes: &[u8], body_bytes: usize) -> Result<bool, String> {
     let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return Ok(false) };
-    let head = str::from_utf8(&bytes[..at + 4]).map_err(|_| "an answer that is no text")?;
-    let (status, length) = http::parse_head(head).ok_or("an answer without status or length")?;
+    let head = str::from_utf8(&bytes[..at + 4]).map_err(|_| "the response is not text")?;
+    let (status, length) = http::parse_head(head).ok_or("a response without a status or length")?;
     if status != 200 || length != body_bytes {
         return Err(format!("status {status} with {length} bytes"));
     }
@@ -377,7 +377,7 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", false, false, "with 4 bytes"),
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!", false, false, "too many"),
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe", true, false, "closed before"),
-            ("HTTP/1.1 200 OK\r\n\r\nhello", true, true, "without status or length"),
+            ("HTTP/1.1 200 OK\r\n\r\nhello", true, true, "without a status or length"),
         ] {
             let mut crowd = crowd(server(answer, closes), closing);
             crowd.resize(1);

@@ -70,7 +70,7 @@ impl Keeper {
             line.push_str(field);
         }
         line.push('\n');
-        let orders = self.process.stdin.as_mut().ok_or("the keeper takes no orders")?;
+        let orders = self.process.stdin.as_mut().ok_or("the keeper cannot be given commands")?;
         orders.write_all(line.as_bytes()).map_err(|error| format!("keeper: {error}"))?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer).map_err(|error| format!("keeper: {error}"))?;

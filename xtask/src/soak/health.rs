@@ -55,7 +55,7 @@ impl HealthSample {
         let mut faults = Vec::new();
         if self.children.len() != base.children.len() {
             let (now, before) = (self.children.len(), base.children.len());
-            faults.push(format!("{now} children and not {before}"));
+            faults.push(format!("{now} children instead of {before}"));
         }
         let descriptors = [
             ("parent", self.parent_descriptors, base.parent_descriptors, MOST_PARENT_DESCRIPTORS),
@@ -63,7 +63,7 @@ impl HealthSample {
         ];
         for (whose, now, before, most) in descriptors {
             if now > before + most {
-                faults.push(format!("descriptors of the {whose}: {now}, and {before} before"));
+                faults.push(format!("descriptors of the {whose}: {now}, before {before}"));
             }
         }
         let memory = [
@@ -73,7 +73,7 @@ impl HealthSample {
         for (whose, now, before) in memory {
             if now > before + before / 2 + MOST_GROWTH_BYTES {
                 let (before, now) = (megabytes(before), megabytes(now));
-                faults.push(format!("memory of the {whose}: {now:.1} MB, and {before:.1} before"));
+                faults.push(format!("memory of the {whose}: {now:.1} MB, before {before:.1} MB"));
             }
         }
         faults
@@ -187,11 +187,11 @@ mod tests {
         assert_eq!(
             grown.growth_since(&base),
             [
-                "1 children and not 2",
-                "descriptors of the parent: 12, and 10 before",
-                "descriptors of the children: 631, and 30 before",
-                "memory of the parent: 19.0 MB, and 8.0 before",
-                "memory of the children: 31.0 MB, and 16.0 before",
+                "1 children instead of 2",
+                "descriptors of the parent: 12, before 10",
+                "descriptors of the children: 631, before 30",
+                "memory of the parent: 19.0 MB, before 8.0 MB",
+                "memory of the children: 31.0 MB, before 16.0 MB",
             ]
         );
     }

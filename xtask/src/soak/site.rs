@@ -75,7 +75,7 @@ impl SoakSite {
             let response =
                 get_once(port, path).map_err(|trouble| format!("{path}: {trouble:?}"))?;
             if response.0 != *status {
-                return Err(format!("{path} is answered with {} and not {status}", response.0));
+                return Err(format!("{path} is answered with {} instead of {status}", response.0));
             }
             let page = SoakPage { path: (*path).into(), status: *status, body: response.1 };
             self.made.push(page);

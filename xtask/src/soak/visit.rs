@@ -58,12 +58,12 @@ pub(super) fn wrong(request: &str, what: &str) -> Trouble {
 
 pub(super) fn difference(response: &SoakResponse, status: u16, body: &[u8]) -> String {
     if response.status != status {
-        return format!("status {} and not {status}", response.status);
+        return format!("status {} instead of {status}", response.status);
     }
     let pairs = response.body.iter().zip(body);
     match pairs.clone().position(|(got, expected)| got != expected) {
         Some(at) => format!("byte {at} of {} is wrong", body.len()),
-        None => format!("{} bytes and not {}", response.body.len(), body.len()),
+        None => format!("{} bytes instead of {}", response.body.len(), body.len()),
     }
 }
 
@@ -84,9 +84,9 @@ pub(super) mod tests {
     #[test]
     fn a_difference_says_where() {
         let got = response("200 OK", "abc");
-        assert_eq!(difference(&got, 404, b"abc"), "status 200 and not 404");
+        assert_eq!(difference(&got, 404, b"abc"), "status 200 instead of 404");
         assert_eq!(difference(&got, 200, b"abd"), "byte 2 of 3 is wrong");
-        assert_eq!(difference(&got, 200, b"abcd"), "3 bytes and not 4");
+        assert_eq!(difference(&got, 200, b"abcd"), "3 bytes instead of 4");
         assert_eq!(check("GET /", &got, 200, b"abc"), Ok(()));
     }
 }

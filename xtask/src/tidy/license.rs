@@ -26,8 +26,8 @@ const ALLOWED: &[&str] = &[
 pub(crate) fn licences(workspace: &Workspace) -> Vec<Finding> {
     let refused = workspace.packages.iter().filter(|package| !is_allowed(&package.license));
     let what = |license: &str| match license {
-        "" => "states no licence; choose another crate".to_owned(),
-        _ => format!("has the licence `{license}`; choose another crate"),
+        "" => "states no licence; use another crate".to_owned(),
+        _ => format!("has the licence `{license}`, which is not on the list; use another crate"),
     };
     refused.map(|package| workspace.finding(&package.name, what(&package.license))).collect()
 }
@@ -103,7 +103,8 @@ mod tests {
         let found: Vec<String> = licences(&workspace).iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
-            ["Cargo.lock:8: `copyleft` has the licence `GPL-3.0`; choose another crate"]
+            ["Cargo.lock:8: `copyleft` has the licence `GPL-3.0`, which is not on the list; \
+                 use another crate"]
         );
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn named_paths(file: &TextFile) -> Vec<Finding> {
             name.trim_end_matches('/').contains('/') && name.ends_with(".rs") || name.ends_with('/')
         };
         let dead = code.filter(is_path).filter(|name| !is_somewhere(file, name));
-        let what = |name| format!("`{name}` is no path of the project; correct it");
+        let what = |name| format!("`{name}` is not a path of the project; correct or remove it");
         findings.extend(dead.map(|name| file.finding(number, what(name))));
     }
     findings
@@ -158,7 +158,7 @@ mod tests {
         let text = "`b/c.rs`, `a/b/c.rs`, `b/`, `c.rs`, `a/*`\n`b/d.rs`\n```\n`x/`\n```\n";
         let file = TextFile::new("ARCHITECTURE.md", text.to_owned(), &tree);
         let found: Vec<String> = named_paths(&file).iter().map(Finding::to_string).collect();
-        let what = "`b/d.rs` is no path of the project; correct it";
+        let what = "`b/d.rs` is not a path of the project; correct or remove it";
         assert_eq!(found, [format!("ARCHITECTURE.md:2: {what}")]);
     }
 

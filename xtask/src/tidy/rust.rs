@@ -33,7 +33,7 @@ pub(crate) fn file_doc(file: &TextFile) -> Vec<Finding> {
     if file.text.starts_with("//! ") {
         return Vec::new();
     }
-    vec![file.finding(1, "no `//!` first; say what lives here and what must not")]
+    vec![file.finding(1, "no `//!` on the first line; say what lives here and what must not")]
 }
 
 pub(crate) fn file_length(file: &TextFile) -> Vec<Finding> {
@@ -42,7 +42,9 @@ pub(crate) fn file_length(file: &TextFile) -> Vec<Finding> {
     if count <= MOST_FILE_LINES || is_table() {
         return Vec::new();
     }
-    let what = format!("{count} lines; split it at {MOST_FILE_LINES}, or mark a table `{TABLE}`");
+    let what = format!(
+        "{count} lines, more than {MOST_FILE_LINES}; split the file, or mark a table with `{TABLE}`"
+    );
     vec![file.finding(count, what)]
 }
 
@@ -55,7 +57,8 @@ pub(crate) fn function_length(file: &TextFile) -> Vec<Finding> {
         let count = last + 1 - first;
         if count > MOST_FUNCTION_LINES {
             let what = format!(
-                "`{name}` has {count} lines; split it at a named step, at {MOST_FUNCTION_LINES}"
+                "`{name}` has {count} lines, more than {MOST_FUNCTION_LINES}; split it at a step \
+                 that has a name"
             );
             findings.push(file.finding(first, what));
         }
@@ -118,7 +121,7 @@ pub(crate) fn pure_crates(file: &TextFile) -> Vec<Finding> {
     PURE_MARKS
         .iter()
         .filter(|mark| !has(mark))
-        .map(|mark| file.finding(1, format!("`{mark}` is gone; this crate is pure, put it back")))
+        .map(|mark| file.finding(1, format!("`{mark}` is missing; this crate is pure, add it")))
         .collect()
 }
 
@@ -142,7 +145,7 @@ mod tests {
         assert_eq!(check(file_doc, "a.rs", "//! Things.\n\nuse b;\n"), [""; 0]);
         assert_eq!(
             check(file_doc, "a.rs", "use b;\n//! Things.\n"),
-            ["a.rs:1: no `//!` first; say what lives here and what must not"]
+            ["a.rs:1: no `//!` on the first line; say what lives here and what must not"]
         );
     }
 
@@ -151,7 +154,8 @@ mod tests {
         assert_eq!(check(file_length, "a.rs", &"x\n".repeat(500)), [""; 0]);
         assert_eq!(
             check(file_length, "a.rs", &"x\n".repeat(501)),
-            ["a.rs:501: 501 lines; split it at 500, or mark a table `// tidy: table`"]
+            ["a.rs:501: 501 lines, more than 500; split the file, or mark a table with `// tidy: \
+                 table`"]
         );
         assert_eq!(check(file_length, "a.rs", &("x\n".repeat(501) + TABLE)), [""; 0]);
     }
@@ -161,7 +165,7 @@ mod tests {
         assert_eq!(check(function_length, "a.rs", &function_of(70)), [""; 0]);
         assert_eq!(
             check(function_length, "a.rs", &format!("\n{}", function_of(71))),
-            ["a.rs:2: `long` has 71 lines; split it at a named step, at 70"]
+            ["a.rs:2: `long` has 71 lines, more than 70; split it at a step that has a name"]
         );
     }
 
@@ -177,7 +181,10 @@ mod tests {
     fn braces_in_strings_do_not_end_a_function() {
         let body = "    print(\"}\"); // }\n".repeat(70);
         let found = check(function_length, "a.rs", &format!("fn a(x: [u8; 2]) {{\n{body}}}\n"));
-        assert_eq!(found, ["a.rs:1: `a` has 72 lines; split it at a named step, at 70"]);
+        assert_eq!(
+            found,
+            ["a.rs:1: `a` has 72 lines, more than 70; split it at a step that has a name"]
+        );
     }
 
     #[test]
@@ -203,7 +210,7 @@ mod tests {
         let path = "crates/http1/src/lib.rs";
         assert!(is_pure_root(path) && !is_pure_root("crates/server/src/lib.rs"));
         let text = "//! Pure.\n#![no_std]\n// #![forbid(unsafe_code)]\n";
-        let what = "`#![forbid(unsafe_code)]` is gone; this crate is pure, put it back";
+        let what = "`#![forbid(unsafe_code)]` is missing; this crate is pure, add it";
         assert_eq!(check(pure_crates, path, text), [format!("{path}:1: {what}")]);
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn prose_width(file: &TextFile) -> Vec<Finding> {
 
 fn too_wide(file: &TextFile, number: usize, line: &str) -> Option<Finding> {
     let columns = line.chars().count();
-    let what = || format!("{columns} columns; break the line at {MOST_COLUMNS}");
+    let what = || format!("{columns} columns, more than {MOST_COLUMNS}; break the line");
     (columns > MOST_COLUMNS).then(|| file.finding(number, what()))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn unfinished(file: &TextFile) -> Vec<Finding> {
         .flat_map(|(number, line)| words(line).map(move |(_, word)| (number, word)))
         .filter(|(_, word)| marks.contains(word))
         .map(|(number, mark)| {
-            file.finding(number, format!("{mark}; finish it, or say as a fact what is left out"))
+            file.finding(number, format!("{mark}; finish it, or state as a fact what is left out"))
         })
         .collect()
 }
@@ -98,7 +98,7 @@ pub(crate) fn workplace(file: &TextFile) -> Vec<Finding> {
     };
     file.lines()
         .filter(|(_, line)| is_path(line))
-        .map(|(number, _)| file.finding(number, "a path of one machine; name the thing instead"))
+        .map(|(number, _)| file.finding(number, "a path of one machine; say what is meant instead"))
         .collect()
 }
 
@@ -113,7 +113,7 @@ mod tests {
         let text = format!("{}\n{}\n{row}\n", "é".repeat(100), "x".repeat(101));
         assert_eq!(
             check(line_width, "a.rs", &text),
-            ["a.rs:2: 101 columns; break the line at 100"]
+            ["a.rs:2: 101 columns, more than 100; break the line"]
         );
     }
 
@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(
             check(prose_width, "a.md", &text),
             [
-                "a.md:1: 101 columns; break the line at 100",
-                "a.md:9: 103 columns; break the line at 100"
+                "a.md:1: 101 columns, more than 100; break the line",
+                "a.md:9: 103 columns, more than 100; break the line"
             ]
         );
     }
@@ -147,7 +147,7 @@ mod tests {
         let text = concat!("TO", "DOS\n// TO", "DO: later\nmktemp XXXX", "XX\n");
         assert_eq!(
             check(unfinished, "a.rs", text),
-            [concat!("a.rs:2: TO", "DO; finish it, or say as a fact what is left out")]
+            [concat!("a.rs:2: TO", "DO; finish it, or state as a fact what is left out")]
         );
     }
 
@@ -156,7 +156,7 @@ mod tests {
         let text = concat!("see /wo", "rk/notes\nhttp://a/frame/wo", "rk/\n../wo", "rk/b\n");
         assert_eq!(
             check(workplace, "a.md", text),
-            ["a.md:1: a path of one machine; name the thing instead"]
+            ["a.md:1: a path of one machine; say what is meant instead"]
         );
     }
 

@@ -200,12 +200,14 @@ pub(crate) fn arrows(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in workspace.members() {
         let Some((name, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
-            findings.push(workspace.finding(&member.name, "is not in the table of arrows; add it"));
+            findings.push(
+                workspace.finding(&member.name, "has no row in the table of arrows; add one"),
+            );
             continue;
         };
         let used = member.dependencies.iter().map(String::as_str);
         let wrong = used.filter(|used| members.contains(used) && !allowed.contains(used));
-        let what = |used| format!("may not use `{used}`; see the arrows in ARCHITECTURE.md");
+        let what = |used| format!("may not use `{used}`; the arrows are in ARCHITECTURE.md");
         findings.extend(wrong.map(|used| workspace.finding(name, what(used))));
     }
     findings
@@ -214,7 +216,8 @@ pub(crate) fn arrows(workspace: &Workspace) -> Vec<Finding> {
 pub(crate) fn sources(workspace: &Workspace) -> Vec<Finding> {
     let sources = workspace.packages.iter().filter_map(|p| Some((p, p.source.as_deref()?)));
     let found = sources.filter(|(_, source)| *source != CRATES_IO);
-    let what = |source| format!("comes from `{source}`; use crates.io or the workspace");
+    let what =
+        |source| format!("comes from `{source}`; only crates.io and the workspace are allowed");
     found.map(|(package, source)| workspace.finding(&package.name, what(source))).collect()
 }
 
@@ -277,8 +280,8 @@ mod tests {
         assert_eq!(
             found(arrows),
             [
-                "Cargo.lock:2: `server` may not use `mpm`; see the arrows in ARCHITECTURE.md",
-                "Cargo.lock:5: `newcomer` is not in the table of arrows; add it",
+                "Cargo.lock:2: `server` may not use `mpm`; the arrows are in ARCHITECTURE.md",
+                "Cargo.lock:5: `newcomer` has no row in the table of arrows; add one",
             ]
         );
     }
@@ -288,7 +291,7 @@ mod tests {
         assert_eq!(
             found(sources),
             ["Cargo.lock:8: `copyleft` comes from `git+https://a.b/c`; \
-              use crates.io or the workspace"]
+              only crates.io and the workspace are allowed"]
         );
     }
 

@@ -95,7 +95,7 @@ const TABLE: &str = "xtask/src/tidy/floors/mod.rs";
 
 /// The one circle of files that is left: a request, the context of its thread, the server and its
 /// modules, whose hooks are functions of a request. They stand on one floor. None may be added, and
-/// what needs itself no more is taken out.
+/// what is in no circle any more is removed.
 const KNOT: (&str, &[&str]) = (
     "server",
     &[
@@ -169,7 +169,7 @@ fn loose(knot: &[&str], arrows: &[Arrow]) -> Vec<Finding> {
         }
     }
     let free = knot.iter().filter(|name| !reachable(&needs, name).contains(**name));
-    let what = |name| format!("`{name}` needs itself no more; take it out of the knot");
+    let what = |name| format!("`{name}` is in no circle any more; remove it from the knot");
     free.map(|name| Finding { path: TABLE.to_owned(), line: 1, what: what(name) }).collect()
 }
 
@@ -197,7 +197,7 @@ fn upwards(floors: &[&str], modules: &[Path], arrows: &[Arrow]) -> Vec<Finding> 
             Ordering::Equal | Ordering::Greater => continue,
         };
         let what = format!(
-            "`{}` stands {relation} `{}` and may not use it; see the table in {TABLE}",
+            "`{}` stands {relation} `{}` and may not use it; see the floors in {TABLE}",
             arrow.from[0], arrow.to[0]
         );
         findings.push(Finding { path: arrow.file.clone(), line: arrow.line, what });
@@ -209,12 +209,14 @@ fn upwards(floors: &[&str], modules: &[Path], arrows: &[Arrow]) -> Vec<Finding> 
         .collect();
     let in_table = |what| Finding { path: TABLE.to_owned(), line: 1, what };
     findings.extend(homeless.into_iter().map(|name| {
-        in_table(format!("`{name}` stands on no floor of its crate; add it to the table"))
+        in_table(format!("`{name}` is on no floor of its crate; add it to the table"))
     }));
     let is_empty =
         |name: &&str| modules.iter().all(|path| path.first().is_none_or(|it| it != *name));
     let empty = floors.iter().flat_map(|names| names.split(' ')).filter(is_empty);
-    findings.extend(empty.map(|name| in_table(format!("`{name}` is no module of its crate"))));
+    findings.extend(empty.map(|name| {
+        in_table(format!("the table names `{name}`, which its crate has not; remove it"))
+    }));
     findings
 }
 
@@ -259,7 +261,7 @@ fn circle_below(parent: &Path, arrows: &[Arrow]) -> Option<Finding> {
     let back =
         steps.iter().find(|step| step.1 == *from && (step.0 == *to || leads(to, &step.0)))?;
     let what = format!(
-        "`{}` and `{}` need each other (and back at {}:{}); let one stand below the other",
+        "`{}` and `{}` need each other (the way back is at {}:{}); move what both need below them",
         from.as_deref().unwrap_or_default(),
         to.as_deref().unwrap_or_default(),
         back.2.file,
@@ -305,10 +307,10 @@ mod tests {
             found,
             [
                 format!(
-                    "b.rs:2: `b` stands below `a` and may not use it; see the table in {TABLE}"
+                    "b.rs:2: `b` stands below `a` and may not use it; see the floors in {TABLE}"
                 ),
-                format!("{TABLE}:1: `c` stands on no floor of its crate; add it to the table"),
-                format!("{TABLE}:1: `d` is no module of its crate"),
+                format!("{TABLE}:1: `c` is on no floor of its crate; add it to the table"),
+                format!("{TABLE}:1: the table names `d`, which its crate has not; remove it"),
             ]
         );
     }
@@ -321,7 +323,7 @@ mod tests {
         let modules: Vec<Path> = graph.modules().cloned().collect();
         let found: Vec<String> =
             upwards(&["c", "a b"], &modules, &arrows).iter().map(Finding::to_string).collect();
-        let what = "`a` stands beside `b` and may not use it; see the table in";
+        let what = "`a` stands beside `b` and may not use it; see the floors in";
         assert_eq!(found, [format!("a.rs:1: {what} {TABLE}")]);
     }
 
@@ -338,7 +340,7 @@ mod tests {
             loose(&["a", "b", "c"], &arrows).iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
-            [format!("{TABLE}:1: `c` needs itself no more; take it out of the knot")]
+            [format!("{TABLE}:1: `c` is in no circle any more; remove it from the knot")]
         );
         let mut path = vec!["a".to_owned(), "x".to_owned()];
         lay_in(&["a", "b"], &mut path);
@@ -355,8 +357,8 @@ mod tests {
     #[test]
     fn two_files_and_two_folders_may_not() {
         let files = [("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;")];
-        let end = "; let one stand below the other";
-        let what = |back| format!("`a` and `b` need each other (and back at {back}){end}");
+        let end = "; move what both need below them";
+        let what = |back| format!("`a` and `b` need each other (the way back is at {back}){end}");
         assert_eq!(circles_of(&files), [format!("a.rs:1: {}", what("b.rs:1"))]);
         // Neither `a::x` and `b::y` nor `b::y` and `a::z` do, but their folders.
         let files = [
@@ -376,7 +378,8 @@ mod tests {
             ("a/b.rs", "use super::c::C;"),
             ("a/c.rs", "use super::A;"),
         ];
-        let what = "need each other (and back at a/mod.rs:1); let one stand below the other";
+        let what =
+            "need each other (the way back is at a/mod.rs:1); move what both need below them";
         assert_eq!(circles_of(&files), [format!("a/b.rs:1: `b` and `c` {what}")]);
     }
 }
