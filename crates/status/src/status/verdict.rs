@@ -162,13 +162,13 @@ fn seen(evidence: &Evidence) -> String {
     let Evidence { requests, seconds, busy_mean, server_cores, cores, .. } = *evidence;
     if requests < REQUESTS_MIN {
         return format!(
-            "No verdict: {requests} of the {REQUESTS_MIN} requests that it takes came in the last \
-             {seconds:.0} s."
+            "No verdict: {requests} requests came in the last {seconds:.0} s, and it takes at \
+             least {REQUESTS_MIN}."
         );
     }
     format!(
-        "No verdict: the {requests} requests of the last {seconds:.0} s left too little to see, \
-         {busy_mean:.1} busy workers and {server_cores:.2} of {cores:.0} processors."
+        "No verdict: the {requests} requests of the last {seconds:.0} s were too short to be \
+         measured: {busy_mean:.1} busy workers and {server_cores:.2} of {cores:.0} processors."
     )
 }
 
@@ -396,19 +396,19 @@ mod tests {
                 "few",
                 Evidence { requests: 3, ..base() },
                 LimitKind::Unknown,
-                "No verdict: 3 of the 20 requests that it takes came in the last 60 s.",
+                "No verdict: 3 requests came in the last 60 s, and it takes at least 20.",
             ),
             (
                 "none",
                 Evidence { requests: 0, ..quiet },
                 LimitKind::Unknown,
-                "No verdict: 0 of the 20",
+                "No verdict: 0 requests came",
             ),
             (
                 "too quick to be seen at any look",
                 Evidence { requests: 100, seconds: 5.0, busy_mean: 0.0, ..quiet },
                 LimitKind::Unknown,
-                "the 100 requests of the last 5 s left too little to see, 0.0 busy workers",
+                "the 100 requests of the last 5 s were too short to be measured: 0.0 busy workers",
             ),
         ];
         for (what, evidence, kind, part) in rows {
