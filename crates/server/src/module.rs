@@ -119,7 +119,8 @@ pub struct Hooks {
     pub input: Option<ChooseInput>,
     /// What changes a response.
     pub finish: Option<Finish>,
-    /// Whether a request may take the fast path.
+    /// Whether this module treats the request like all others for its path. If one says no, no
+    /// prepared response and no kept script answers it (`KeptPart::is_for`).
     pub plain: Option<Plain>,
     /// Whether `Satisfy Any` holds: one of access and user is enough.
     pub satisfies_any: Option<fn(&RequestContext<'_>) -> bool>,
