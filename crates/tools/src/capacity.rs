@@ -49,10 +49,10 @@ pub struct Bracket {
 #[derive(Clone, Debug)]
 pub struct Search {
     bracket: Bracket,
-    /// What is tried now.
+    /// The level that the next run tries.
     level: f64,
     range: (f64, f64),
-    /// Levels are whole numbers.
+    /// Whether levels are whole numbers, as those of users are.
     is_whole: bool,
     stage: Stage,
     /// The level failed once; it is tried again before that is believed.
@@ -87,7 +87,7 @@ impl Search {
         (self.stage != Stage::Done).then_some(Try { level: self.level, confirms })
     }
 
-    /// Whether the condition held in that run.
+    /// Take in whether the condition held in the run that `next` gave.
     pub fn told(&mut self, holds: bool) {
         if !holds && !std::mem::replace(&mut self.is_repeat, true) {
             // One pause of the machine is no verdict.

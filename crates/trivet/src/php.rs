@@ -16,12 +16,12 @@ const FOLDERS: [&str; 4] = ["/run/php", "/run/php-fpm", "/var/run/php", "/run"];
 /// Folders in which programs are, beside those of `PATH`.
 const PROGRAMS: [&str; 4] = ["/usr/bin", "/usr/local/bin", "/usr/lib/cgi-bin", "/opt/php/bin"];
 
-/// Who runs scripts, as the configuration and people call it.
+/// What runs PHP scripts: for the configuration, and as a line for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Runner {
-    /// `None` is nobody.
+    /// What runs scripts; `None` if nothing was found.
     pub(crate) php: Option<Php>,
-    /// The line that says so.
+    /// The line of the banner that says so.
     pub(crate) shown: String,
 }
 

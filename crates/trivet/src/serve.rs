@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// What the command line asked for.
 enum ServeCommand {
-    /// And a line about what runs scripts.
+    /// Serve; the line for the banner says what runs scripts.
     Serve(Serve, Option<String>),
     /// The help, as a whole or about a topic.
     Help(Option<String>),

@@ -18,35 +18,36 @@ const ACCEPTS_PER_TURN: usize = 32;
 /// How often is looked whether a connection still waits: others accept at once.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How long one waits for a thread that has a slot for it.
+/// How long a connection is left in the listen queue for a thread with a free slot.
 const PATIENCE_MS: u64 = 50;
 
-/// The same while more children may be started, after each that was: the parent does so once a
-/// second.
+/// The same while the parent may start more children, counted anew from each that appears: it
+/// starts some once a second.
 const PATIENCE_FOR_CHILDREN_MS: u64 = 2500;
 
-/// Nobody else took a connection: all are busy, and this thread takes what comes for so long. Its
-/// queue is longer than that of the kernel, and it knows who leaves.
+/// After that patience nobody else has a slot either, and this thread accepts everything for so
+/// long: its own queue is longer than the kernel's, and it notices clients that leave.
 const HURRY_MS: u64 = 1000;
 
-/// After as many as it has slots it waits so long for others to take theirs, who have had as much
-/// patience: else the first one would take all, and slots of the others would be free again while
-/// requests wait here. (12 requests of 2 s, two threads of two slots each: 10 s, and 6 with it.)
+/// In such a hurry a thread pauses this long after as many connections as it has slots, so that
+/// others whose patience ends at the same moment take theirs. Without the pause the first thread
+/// takes all, and requests wait here while slots of the others are free again. (12 requests of 2 s,
+/// two threads of two slots each: 10 s, and 6 with it.)
 const TURN_OF_OTHERS: Duration = Duration::from_millis(20);
 
-/// What a thread knows about the others.
+/// The decision of one thread whether to accept a connection or to leave it to another thread.
 #[derive(Default)]
 pub(crate) struct AcceptThrottle {
     hurry_until_ms: u64,
-    /// Connections that were taken in such a hurry.
+    /// Connections accepted in the present hurry ([`HURRY_MS`]) since the last pause.
     hurried: usize,
-    /// Connections that were accepted and have had no turn since: nobody knows what they want.
+    /// Connections accepted since their tasks last ran: whether they need a slot is not known yet.
     unseen: usize,
 }
 
 impl AcceptThrottle {
-    /// A connection was accepted. Now and then those that were get a turn: no more of them than
-    /// there are slots, so that it can be seen how many they take.
+    /// Count an accepted connection. Yields to the new connections before they are more than the
+    /// slots, so that it can be seen how many slots they take.
     pub(crate) async fn accepted(&mut self, context: &Context) {
         self.unseen += 1;
         self.hurried = self.hurried.saturating_add(1);
@@ -92,7 +93,7 @@ impl AcceptThrottle {
     }
 }
 
-/// Children that serve, or soon will.
+/// The number of children that serve, or soon will.
 fn children(child: &Child) -> usize {
     let board = &child.generation().board;
     let rows = (0..board.used()).filter_map(|index| board.process(index));

@@ -29,13 +29,13 @@ const DRAIN_POLL: Duration = Duration::from_millis(20);
 /// How long accepting rests when descriptors or memory are used up (reliability: never a loop).
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
-/// What the threads of a process tell each other.
+/// The stages that the threads of a process go through together: ready, serving, draining.
 struct Stages {
     /// Threads that are not ready yet.
     missing: AtomicUsize,
-    /// All are ready: accept.
+    /// Raised when all threads are ready: accept connections.
     ready: Flag,
-    /// Accept no more, and end when the last connection has.
+    /// Raised to drain: accept no more, and end with the last connection.
     drain: Flag,
     /// Threads whose last connection has not ended.
     busy: AtomicUsize,

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// answered yet.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where threads rest.
+/// Brings the serving threads of a child to rest, at a moment when none has an unlogged response.
 pub(crate) struct ThreadFreezer {
     flag: Flag,
     /// Threads that serve, not counting those that rest.
@@ -22,7 +22,7 @@ impl ThreadFreezer {
         Self { flag: Flag::new(), serving: Mutex::new(0), fewer: Condvar::new() }
     }
 
-    /// The calling thread serves until the result is dropped.
+    /// Count the calling thread as serving until the result is dropped.
     pub(crate) fn enter(&self) -> Serving<'_> {
         self.count(1);
         Serving(self)
@@ -63,7 +63,7 @@ impl ThreadFreezer {
     }
 }
 
-/// A thread that serves.
+/// Proof that the calling thread counts as serving; dropped when it ends.
 pub(crate) struct Serving<'freezer>(&'freezer ThreadFreezer);
 
 impl Drop for Serving<'_> {

@@ -11,7 +11,7 @@ const MEMORY_LOOK_MS: u64 = 1000;
 /// connections less.
 const JITTER: u64 = 8;
 
-/// What a child has done so far.
+/// What a child has done so far, against MaxConnectionsPerChild and MaxMemoryPerChild.
 pub(crate) struct ChildLimits {
     connections: AtomicU64,
     connections_max: u64,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Exit codes that the parent understands (httpd's APEXIT_*, mpm_common.h).
 pub(crate) mod exit_code {
-    /// Done.
+    /// The child has ended as it was told to.
     pub(crate) const OK: i32 = 0;
     /// Resources are short: start again later.
     pub(crate) const SICK: i32 = 0x7;
@@ -34,23 +34,23 @@ pub struct Child {
     generation: Arc<Generation>,
     slot: usize,
     is_quiet: bool,
-    /// What it has done.
+    /// How much this child may do before it is replaced.
     pub(crate) limits: ChildLimits,
-    /// Where threads rest when it ends at once.
+    /// Brings the serving threads to rest before the process ends at once.
     pub(crate) freezer: ThreadFreezer,
-    /// Makes the parent look at the scoreboard.
+    /// Wakes the parent, which then reads this child's row.
     wakeup: Arc<EventFd>,
-    /// Where logs come from that were opened again.
+    /// Receives reopened log files from the parent.
     logs: Channel,
 }
 
-/// How the parent makes a child.
+/// What the parent hands to a child that it forks.
 pub(crate) struct ChildStart {
-    /// Its row of the scoreboard.
+    /// The child's row of the scoreboard.
     pub(crate) slot: usize,
     /// The parent's process id.
     pub(crate) parent: i32,
-    /// It says nothing about a failure of its own, because others have just done so.
+    /// The child does not log why it fails, because others have just done so.
     pub(crate) is_quiet: bool,
     pub(crate) wakeup: Arc<EventFd>,
     pub(crate) logs: Channel,

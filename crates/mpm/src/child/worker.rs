@@ -26,22 +26,23 @@ const MEMORY_REST: Duration = Duration::from_millis(50);
 /// Stack of a serving thread where ThreadStackSize says nothing. Only what is used takes memory.
 const STACK_BYTES: usize = 2 << 20;
 
-/// What the threads of a process tell each other.
+/// The stages that the threads of a process go through together: ready, serving, draining.
 struct Stages {
     /// Written to once, never read: all sleepers look whether they are to go on.
     wake: EventFd,
     /// Written to by threads whose state has changed, for the first one.
     news: EventFd,
-    /// Accept no more.
+    /// Raised to drain: accept no more.
     drain: Flag,
     /// Where threads that are ready wait for the others: no connection is accepted by a process
     /// that may yet give up.
     start: Barrier,
-    /// All are ready.
+    /// Set when all threads have passed `start`.
     ready: AtomicBool,
     /// Threads that have not ended.
     running: AtomicUsize,
-    /// Threads that serve, or wait for somebody whom they would serve.
+    /// Threads that serve a connection or are allowed to wait for one; at most as many as
+    /// `begin_work` is given.
     at_work: AtomicUsize,
 }
 

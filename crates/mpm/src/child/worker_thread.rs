@@ -36,14 +36,14 @@ pub(crate) struct WorkerThread {
     executor: Thread,
     context: Rc<Context>,
     accept_waiter: Rc<AcceptWaiter>,
-    /// Since it last rested.
+    /// Whether a connection was served since the thread last gave memory back.
     has_served: Cell<bool>,
     rested_ms: Cell<u64>,
     /// When the allocator is asked for what lies free; never while nothing was served.
     trim_due_ms: Cell<u64>,
 }
 
-/// Why a worker does not sleep any more.
+/// What ended a turn of a worker thread.
 pub(crate) enum TurnEnd {
     /// The descriptor that wakes it can be read.
     Woken,
@@ -91,7 +91,7 @@ impl WorkerThread {
         Ok(worker)
     }
 
-    /// Have something done while a connection is served.
+    /// Run `task` beside the connections, whenever one is served.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
         self.executor.block_on(async {
             drop(thread::spawn(task));
@@ -100,7 +100,7 @@ impl WorkerThread {
         });
     }
 
-    /// What needs the executor to be made.
+    /// Run `make` inside the executor, for what registers a descriptor or a timer there.
     pub(crate) fn enter<T>(&self, make: impl FnOnce() -> T) -> T {
         self.executor.block_on(async { make() })
     }

@@ -5,7 +5,7 @@ use runtime::memory::Gauge;
 use scoreboard::{Basis, Scoreboard, SizingFigures};
 use server::{FIRST_GUESS_BYTES, MpmKind};
 
-/// Write it on `board`.
+/// Write the first guess of an automatic size to `board`.
 pub(crate) fn show(gauge: &mut Gauge, layout: &ProcessLayout, board: &Scoreboard) {
     let memory = gauge.read();
     let workers = layout.revised.unwrap_or(layout.workers_max());

@@ -14,13 +14,13 @@ const STEP: usize = 16;
 /// So many allocations side by side mean that there are no holes left of a size.
 const RUN: usize = 8;
 
-/// What a chunk takes beyond what was asked for, at most.
+/// The largest overhead of the allocator for one chunk, in bytes.
 const CHUNK_MORE: usize = 24;
 
-/// At most so many of a size.
+/// The most allocations of one size: a bound for a heap that looks like nothing but holes.
 const COUNT_MAX: usize = 4096;
 
-/// What fills the holes, for as long as it is kept.
+/// Allocations that fill the holes of the heap until this is dropped.
 #[derive(Default)]
 pub struct HeapFiller {
     _chunks: Vec<Vec<u8>>,

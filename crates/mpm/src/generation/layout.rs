@@ -3,10 +3,10 @@
 use scoreboard::{PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 use server::{Machine, MpmKind, MpmSettings, Sizes, SizingMode, SizingWarning};
 
-/// What the supervisor starts.
+/// How many processes, threads and request slots a generation has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessLayout {
-    /// Who runs connections.
+    /// The MPM.
     pub kind: MpmKind,
     /// Child processes to begin with.
     pub start: usize,
@@ -92,7 +92,7 @@ fn steady(processes: usize, total: usize, cores: usize) -> ProcessLayout {
     }
 }
 
-/// As the directives say.
+/// The layout that the directives ask for, before `auto` and limits change it.
 fn configured(kind: MpmKind, sizes: Sizes, cores: usize) -> ProcessLayout {
     let processes_max = sizes.processes_max.min(PROCESSES_MAX / 2);
     let slots = sizes.threads_per_child.min(ROWS_PER_PROCESS_MAX);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The sockets of one address.
 struct Bound {
-    /// What was asked for.
+    /// The address as configured; port 0 stays 0 here.
     address: SocketAddr,
     /// One for each bucket: `ListenCoresBucketsRatio` may want several, with a queue each.
     sockets: Vec<TcpListener>,
@@ -82,7 +82,7 @@ impl Listeners {
         held.passed.iter().filter(is_unwanted).filter_map(|one| one.local_addr().ok()).collect()
     }
 
-    /// Sets of sockets.
+    /// The number of buckets: sets of sockets, one for each share of the children.
     pub fn buckets(&self) -> usize {
         most(&self.lock().bound)
     }

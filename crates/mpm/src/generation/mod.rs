@@ -30,16 +30,16 @@ pub struct Generation {
     pub layout: ProcessLayout,
     /// The scoreboard that its children write.
     pub board: Arc<Scoreboard>,
-    /// 0 for the first.
+    /// The number of the generation, 0 for the first.
     pub number: u32,
     /// The way to its script manager, if it may have to run programs.
     pub(crate) scripts: Option<Scripts>,
-    /// Kept as long as children may be forked.
+    /// Fills the holes of the parent's heap as long as children may be forked.
     _filler: Option<HeapFiller>,
     last_filler: OnceLock<HeapFiller>,
 }
 
-/// What a restart is to begin with.
+/// How much of the server a restart makes anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reload {
     /// Read the configuration again.

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the processes of a generation have in common to reach its script manager.
 pub(crate) struct Scripts {
-    /// A serving process's own way; nobody else has one.
+    /// The connection of this serving process to the script manager; unset in any other process.
     pub(crate) client: Arc<ManagerClient>,
     /// Held by the parent: whatever becomes of the manager, what was asked for waits here.
     sockets: Mutex<ClientSockets>,
 }
 
 impl Scripts {
-    /// For a server that may have to run programs.
+    /// The sockets for a server that may have to run programs.
     pub(crate) fn new() -> std::io::Result<Self> {
         Ok(Self { client: Arc::default(), sockets: Mutex::new(ClientSockets::new()?) })
     }

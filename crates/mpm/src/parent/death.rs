@@ -33,7 +33,7 @@ impl Parent<'_> {
         }
     }
 
-    /// A child is gone: decide what that means.
+    /// Decide what the end of a child means: expected, a failed start, or a crash to be counted.
     fn bury(&mut self, record: &ChildRecord, ending: Ending) {
         let mut served = record.has_served;
         if let Some(child_pool) = self.child_pool(record.generation) {

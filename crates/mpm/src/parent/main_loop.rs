@@ -27,13 +27,13 @@ const TICK: Duration = Duration::from_secs(1);
 /// The shortest one.
 const SHORTEST_TICK: Duration = Duration::from_millis(10);
 
-/// What runs once all children serve, for the banner.
+/// What the server has become once all children serve, for the banner.
 pub struct Started {
     /// Addresses in force.
     pub addresses: Vec<SocketAddr>,
-    /// Children.
+    /// The process ids of the children.
     pub pids: Vec<i32>,
-    /// Their sizes.
+    /// The sizes of the generation.
     pub layout: ProcessLayout,
 }
 
@@ -92,7 +92,7 @@ pub fn run(
 }
 
 impl Parent<'_> {
-    /// From the first child to the last.
+    /// Serve from the fork of the first child until the last has ended.
     fn serve(&mut self, started: impl FnOnce(&Started)) -> Result<(), String> {
         self.begin(&self.current.generation.clone(), ChildOrder::Drain);
         while self.starting.is_some() && self.stop.is_none() {
@@ -152,7 +152,7 @@ impl Parent<'_> {
         wait.clamp(SHORTEST_TICK, TICK)
     }
 
-    /// When a child that is missing may be started.
+    /// The moment at which a missing child may be started: later while children crash.
     fn refill_due_ms(&self) -> u64 {
         let missing = self.live().find(|child_pool| {
             let buckets = child_pool.generation.layout.buckets;

@@ -41,7 +41,7 @@ impl Parent<'_> {
         wanted.clamp(layout.start, most.max(layout.start))
     }
 
-    /// Replace what is missing.
+    /// Start children until every bucket has as many as it is to have.
     pub(crate) fn fill_up(&mut self) {
         if self.starting.as_ref().is_some_and(|starting| starting.failed.is_some()) {
             return; // soon it is known which generation serves

@@ -80,7 +80,7 @@ impl Parent<'_> {
         }
     }
 
-    /// Once a second.
+    /// Publish the present second on the scoreboard; called once a second.
     pub(crate) fn record_second(&mut self) {
         let now_ms = clock::monotonic_ms();
         if now_ms < self.history.due_ms {
@@ -123,7 +123,8 @@ impl Parent<'_> {
         }
     }
 
-    /// Of this process, of all children there are, of those that were, and of scripts.
+    /// CPU time of this process, of all children that live, of those that have ended, and of
+    /// scripts.
     fn cpu_us(&self) -> u64 {
         let here = self.children.pids().chain([process::id()]);
         let living_ns: u64 = here.filter_map(process::cpu_ns).sum();

@@ -83,7 +83,7 @@ impl Parent<'_> {
         generation.board.set_sizing(&self.auto_size.sizing);
     }
 
-    /// More children are about to be started.
+    /// Lower each child's share of the workers before more children are started.
     pub(crate) fn share_with_more(&mut self) {
         if self.current.generation.layout.revised.is_some() {
             self.share_out();

@@ -27,7 +27,7 @@ impl Parent<'_> {
         self.wakeup.clear();
     }
 
-    /// The generations whose requests nobody reads.
+    /// The generations that have no script manager to read what their children ask for.
     fn unread(&self) -> Vec<&Arc<Generation>> {
         if self.stop == Some(ParentEnd::Now) || clock::monotonic_ms() < self.script_managers.rest_ms
         {
@@ -65,7 +65,7 @@ impl Parent<'_> {
         generation.scripts.as_ref().map(|_| ManagerClient::pair()).transpose()
     }
 
-    /// The child `pid` was forked and may ask.
+    /// Let the child `pid`, just forked, ask the script manager of its generation.
     pub(crate) fn take_requests_of(
         &mut self,
         generation: &Arc<Generation>,

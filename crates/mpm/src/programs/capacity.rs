@@ -26,7 +26,7 @@ pub(super) struct ClientUsage {
     pub(super) own: usize,
 }
 
-/// What the manager has taken on.
+/// What the script manager has taken on: programs, requests and descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ManagerUsage {
     pub(super) programs: ClientUsage,
@@ -34,7 +34,7 @@ pub(super) struct ManagerUsage {
     pub(super) descriptors: ClientUsage,
 }
 
-/// What the manager can take on beside what it has.
+/// Bounds for what the script manager takes on, and when the log was last told of them.
 pub(super) struct ManagerCapacity {
     /// Descriptors that the manager has when it does nothing, but for the sockets.
     base: usize,

@@ -13,7 +13,7 @@ const PATIENCE_MS: u64 = 5000;
 /// Descriptors of one: its control socket and three streams.
 const DESCRIPTORS: usize = 4;
 
-/// A program that is asked for.
+/// A CGI program that a serving process has asked for.
 pub(super) struct CgiRequest {
     pub(super) owner: i32,
     pub(super) command: Result<ProgramCommand, Malformed>,
@@ -21,7 +21,7 @@ pub(super) struct CgiRequest {
     pub(super) streams: [File; 3],
 }
 
-/// Those that wait, in the order in which they came.
+/// The CGI programs that wait to be started, in the order of their requests.
 pub(super) struct CgiQueue {
     /// Programs that may run at once, and as many may wait.
     most: usize,
@@ -70,7 +70,7 @@ impl CgiQueue {
         Ok(None)
     }
 
-    /// Who comes next while so many programs run.
+    /// The next program to be started, while `running` programs run.
     pub(super) fn next(&mut self, running: usize) -> Option<CgiRequest> {
         if running >= self.most {
             return None;

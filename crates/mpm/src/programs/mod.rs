@@ -29,7 +29,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How it shows among the processes.
+/// The name of the process in `ps`.
 const NAME: &std::ffi::CStr = c"trivet: scripts";
 
 /// Requests that are taken before anything else is looked after.
@@ -38,7 +38,7 @@ const REQUESTS_PER_TURN: usize = 32;
 /// What a program costs: its control socket, and a pipe until it runs.
 const PROGRAM_DESCRIPTORS: usize = 2;
 
-/// The longest sleep.
+/// The longest sleep while nothing is due.
 const TICK: Duration = Duration::from_secs(60);
 
 /// Be the script manager of a generation until nobody needs it; the result is the exit code.
@@ -59,7 +59,7 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     0
 }
 
-/// What it is about to do.
+/// The stage of the script manager's life.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ManagerState {
     /// It takes requests.
@@ -72,7 +72,7 @@ enum ManagerState {
 
 struct Manager<'a> {
     server: &'a Server,
-    /// To the parent.
+    /// The link to the parent.
     link: ManagerLink,
     sockets: ClientSockets,
     signals: Signals,

@@ -16,7 +16,7 @@ pub(super) struct RunningProgram {
     pid: i32,
     /// The process that asked for it.
     owner: i32,
-    /// By its end it says that the program runs.
+    /// The pipe that closes when exec has succeeded.
     launch: Option<OwnedFd>,
     /// Whoever asked for it; `None` once he is gone.
     control: Option<ProgramControl>,
@@ -40,13 +40,13 @@ impl RunningProgram {
         self.pid
     }
 
-    /// What it is to be looked at for.
+    /// The descriptors that are to be watched for this program.
     pub(super) fn watched(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let launch = self.launch.as_ref().map(AsFd::as_fd);
         launch.into_iter().chain(self.control.as_ref().map(AsFd::as_fd))
     }
 
-    /// Something has happened to one of these.
+    /// Handle what these descriptors report.
     pub(super) fn look(&mut self) {
         if let Some(launch) = &self.launch
             && !runtime::event_fd::readable(&[launch.as_fd()], std::time::Duration::ZERO).is_empty()

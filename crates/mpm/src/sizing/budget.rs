@@ -19,7 +19,7 @@ const TRUST_MS: u64 = 1000;
 /// Time with requests until a worker has its full size.
 const GROWN_UP_MS: u64 = 10_000;
 
-/// What the number of workers follows from.
+/// The figures that the number of workers follows from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryBudget {
     /// All memory that there is.

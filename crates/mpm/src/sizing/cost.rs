@@ -22,7 +22,7 @@ const FORGET: u64 = 128;
 /// Less than this no worker costs: a thread's stack, or a scoreboard row with what hangs on it.
 pub(crate) const LEAST_BYTES: u64 = 16 << 10;
 
-/// What was seen at one number of workers.
+/// What was measured while there were so many workers.
 #[derive(Clone, Copy)]
 struct CostSample {
     bytes: u64,
@@ -30,7 +30,7 @@ struct CostSample {
     at: u64,
 }
 
-/// The measurements of a generation.
+/// The measurements of a generation, by the number of its workers.
 #[derive(Default)]
 pub(crate) struct Measurements {
     count: u64,

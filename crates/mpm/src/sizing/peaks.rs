@@ -14,7 +14,7 @@ pub(crate) const WINDOW_MS: u64 = 10_000;
 /// What was found goes down by one in so many each time it was less.
 const FORGET: u64 = 64;
 
-/// The peaks of a generation.
+/// The peaks that were read of a generation's processes.
 #[derive(Default)]
 pub(crate) struct Peaks {
     /// The smallest process.

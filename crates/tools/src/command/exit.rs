@@ -7,7 +7,7 @@ use load::FailureKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// The run was made.
+    /// The run was made and no condition failed it.
     Done = 0,
     /// The system refused something that a run needs.
     System = 1,
@@ -19,7 +19,7 @@ pub enum Exit {
     File = 4,
     /// Fewer descriptors than connections.
     Descriptors = 5,
-    /// Nobody listens.
+    /// Connections were refused: nobody listens at the address.
     Refused = 10,
     /// No way to the address.
     Unreachable = 11,
@@ -59,7 +59,7 @@ impl Exit {
         FailureKind::ALL.into_iter().max_by_key(times).map_or(Self::Other, Self::of_failure)
     }
 
-    /// Of a kind of failure.
+    /// The exit code for a kind of failure.
     const fn of_failure(failure: FailureKind) -> Self {
         match failure {
             FailureKind::Refused => Self::Refused,

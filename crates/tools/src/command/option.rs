@@ -16,11 +16,11 @@ pub(super) struct CommandOption<T: 'static> {
     pub(super) value: &'static str,
     /// What it does, for the help.
     pub(super) help: &'static str,
-    /// Takes the value in.
+    /// Applies the value; the error says what is wrong with it.
     pub(super) apply: fn(&mut T, &str) -> Result<(), String>,
 }
 
-/// Rows under a heading.
+/// Options under a heading of the help.
 pub(super) struct OptionGroup<T: 'static> {
     pub(super) heading: &'static str,
     pub(super) rows: &'static [CommandOption<T>],

@@ -37,7 +37,7 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), file, is_stream, is_new, is_written: false })
     }
 
-    /// Its name.
+    /// The path of the file.
     pub(super) fn path(&self) -> &str {
         &self.path
     }

@@ -12,11 +12,11 @@ use std::io::{IsTerminal as _, Write as _};
 
 /// Who looks on while a run goes on, and how it is shown to him.
 pub(crate) enum Live {
-    /// Nobody.
+    /// Nothing is shown.
     Nobody,
-    /// Something that reads lines.
+    /// Standard error is not a terminal: one line each second.
     Lines,
-    /// Somebody at a terminal.
+    /// Standard error is a terminal: a picture.
     Terminal(Box<LivePicture>),
 }
 
@@ -47,7 +47,7 @@ impl Live {
         }
     }
 
-    /// The run is over: the terminal belongs to the report.
+    /// End the picture: from now on the terminal belongs to the report.
     pub(crate) fn end(&mut self) {
         if let Self::Terminal(picture) = self {
             picture.clear();

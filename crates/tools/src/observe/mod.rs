@@ -24,10 +24,10 @@ pub struct Observer {
     usage: ProcessUsage,
     /// What is known of the memory of each process.
     memory: Vec<(i32, u64)>,
-    /// Which of them comes next.
+    /// The process whose memory is read next.
     turn: usize,
     board: Option<BusyWorkers>,
-    /// When it was looked at last.
+    /// When the processes were looked at last.
     looked_ns: u64,
     sums: WorkerSums,
 }
@@ -46,7 +46,7 @@ struct WorkerSums {
 /// What Trivet's scoreboard says about workers.
 struct BusyWorkers {
     board: Scoreboard,
-    /// Who has it: a generation has one of its own.
+    /// The process that has the scoreboard open; each generation has one of its own.
     pid: i32,
     /// The most there might be at any moment: a parent that is short of memory allows fewer, while
     /// those that are busy finish.
@@ -67,7 +67,7 @@ impl Observer {
         (!pids.is_empty()).then(|| Self::of_processes(pids))
     }
 
-    /// Of these processes and all their descendants.
+    /// Observe these processes and all their descendants.
     pub fn of_processes(pids: Vec<i32>) -> Self {
         let board = pids.iter().find_map(|pid| BusyWorkers::of_process(*pid));
         Self {

@@ -11,7 +11,7 @@ use std::fmt::{self, Write as _};
 pub struct CapacitySearch {
     /// What a level counts: `requests/s`, `pages/s` or `users`.
     pub unit: String,
-    /// The condition.
+    /// The condition, as it was written.
     pub condition: String,
     /// The highest level at which it held.
     pub holds_at: Option<f64>,
@@ -106,7 +106,7 @@ pub fn heading(unit: &str) -> String {
     format!("{unit:>10} {:>10}{}", ANSWERED, level::columns(&CELLS))
 }
 
-/// What stands beside the level.
+/// The column beside the level.
 pub(super) const ANSWERED: &str = "answered/s";
 
 /// The search as it stands above the report of its last run.

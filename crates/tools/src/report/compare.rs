@@ -33,9 +33,9 @@ pub struct RunComparison<'a> {
 pub struct ComparedFigure {
     /// What the figure is: `rate`, `p99`, or the name of a URL.
     pub name: String,
-    /// Of the first run and of the second.
+    /// The figure in the first run and in the second.
     pub values: [f64; 2],
-    /// What is said of the difference.
+    /// Whether the difference is one.
     pub verdict: DifferenceVerdict,
     text: fn(f64) -> String,
 }
@@ -68,7 +68,7 @@ struct Figure {
     text: fn(f64) -> String,
     is_more_better: bool,
     value: fn(&RunRecord) -> Option<f64>,
-    /// The same of each second, from which the noise is seen.
+    /// The figure of each second, from which its noise is estimated.
     second: Option<fn(&PerSecond) -> Option<f64>>,
 }
 
@@ -145,7 +145,7 @@ fn positive(value: f64) -> Option<f64> {
 }
 
 impl<'a> RunComparison<'a> {
-    /// Of two runs and their names.
+    /// Compare two runs, each with its name.
     pub fn of(a: (&'a str, &'a RunRecord), b: (&'a str, &'a RunRecord)) -> Self {
         let mut rows: Vec<ComparedFigure> =
             FIGURES.iter().filter_map(|figure| ComparedFigure::of(figure, a.1, b.1)).collect();
@@ -176,7 +176,7 @@ impl<'a> RunComparison<'a> {
         })
     }
 
-    /// For people.
+    /// The comparison as text.
     pub fn text(&self) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.

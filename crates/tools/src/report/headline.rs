@@ -13,7 +13,7 @@ const REACHED_MIN: f64 = 0.95;
 /// Kinds of failures that are named.
 const KINDS_MAX: usize = 3;
 
-/// The sentence.
+/// The sentence that says what a run found.
 pub(super) fn headline(record: &RunRecord) -> String {
     let mut parts = match &record.capacity {
         Some(capacity) => vec![capacity.sentence()],

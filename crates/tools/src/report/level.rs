@@ -19,20 +19,20 @@ pub struct LoadLevel {
     pub errors: u64,
     /// Answers without fault, or pages, per second.
     pub rate: f64,
-    /// Of the latency, or of pages, in microseconds.
+    /// The median latency, or that of pages, in microseconds.
     #[serde(with = "super::times::measured")]
     pub p50_us: f64,
-    /// As above.
+    /// The 95th percentile of the same.
     #[serde(with = "super::times::measured")]
     pub p95_us: f64,
-    /// As above.
+    /// The 99th percentile of the same.
     #[serde(with = "super::times::measured")]
     pub p99_us: f64,
     /// The server, if it is on this machine and may be looked at.
     pub server: Option<LevelServer>,
 }
 
-/// What a server on this machine took for it.
+/// What a server on this machine took for a load.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LevelServer {

@@ -21,7 +21,7 @@ pub(super) const VERSION: u32 = 1;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunRecord {
-    /// Of the form of this record.
+    /// The version of this form.
     pub version: u32,
     /// The words of the command line.
     pub command: Vec<String>,
@@ -35,7 +35,7 @@ pub struct RunRecord {
     pub tls: Option<TlsRecord>,
     /// HTTP/2 was asked for, and a server chose HTTP/1.1.
     pub fell_back: bool,
-    /// What came of it.
+    /// The sums and distributions of the run.
     pub summary: Summary,
     /// The first failure of each kind, the earliest first.
     pub firsts: Vec<FirstFailureRecord>,
@@ -221,19 +221,19 @@ pub struct ServerRecord {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerSecond {
-    /// As in [`ServerRecord`].
+    /// Microseconds of a processor for each request that ended, as in [`ServerRecord`].
     #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_us_per_request: f64,
-    /// As in [`ServerRecord`].
+    /// Percent of one processor, as in [`ServerRecord`].
     #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_percent: f64,
-    /// As in [`ServerRecord`].
+    /// Milliseconds that its threads waited for a processor, as in [`ServerRecord`].
     pub run_queue_ms_per_s: f64,
-    /// Memory (Pss) at its end.
+    /// Memory (Pss) at the end of the second.
     pub pss_bytes: u64,
-    /// Processes at its end.
+    /// Processes at the end of the second.
     pub processes: u32,
-    /// Busy workers at its end, if it is one that says so.
+    /// Busy workers at the end of the second, if the server says so.
     pub busy: Option<u32>,
 }
 
@@ -259,7 +259,7 @@ pub struct FirstFailureRecord {
     pub at_s: f64,
     /// Users there were.
     pub users: u32,
-    /// What was said.
+    /// The text of the failure.
     pub text: String,
 }
 
@@ -283,19 +283,19 @@ pub struct PerSecond {
     pub rate: f64,
     /// Bytes that came.
     pub received_bytes: u64,
-    /// Of the latency, in microseconds.
+    /// The median latency, in microseconds.
     #[serde(with = "times::measured")]
     pub p50_us: f64,
-    /// As above.
+    /// The 90th percentile of the latency, in microseconds.
     #[serde(with = "times::measured")]
     pub p90_us: f64,
-    /// As above.
+    /// The 99th percentile of the latency, in microseconds.
     #[serde(with = "times::measured")]
     pub p99_us: f64,
-    /// As above.
+    /// The longest latency, in microseconds.
     #[serde(with = "times::measured")]
     pub max_us: f64,
-    /// Of this program, in percent of one processor.
+    /// Processor time of this program, in percent of one processor.
     pub generator_cpu_percent: f64,
     /// Pages, where whole pages are loaded.
     pub pages: Option<PageSecond>,

@@ -18,7 +18,7 @@ pub(crate) enum ControlWord {
     Graceful,
     GracefulStop,
     Stop,
-    /// Not of httpd: open the logs again.
+    /// Open the logs again; httpd has no such word.
     Reopen,
 }
 
@@ -32,12 +32,12 @@ const WORDS: &[(&str, ControlWord)] = &[
 ];
 
 impl ControlWord {
-    /// Look a word up.
+    /// The control of this name, if there is one.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         WORDS.iter().find(|row| row.0 == word).map(|row| row.1)
     }
 
-    /// What the server is asked for; nothing for a start.
+    /// The request to the running server; none for a start.
     fn request(self) -> Option<ControlRequest> {
         match self {
             Self::Start => None,
@@ -50,7 +50,7 @@ impl ControlWord {
     }
 }
 
-/// What is to be done next.
+/// What follows the request to the running server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ControlStep {
     /// Nothing: print the text and exit with 0.
@@ -59,7 +59,7 @@ pub(crate) enum ControlStep {
     Start(String),
 }
 
-/// Whom a pid file names.
+/// The process that a pid file names.
 enum Owner {
     /// The file is not there.
     None,

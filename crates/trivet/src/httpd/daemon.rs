@@ -11,10 +11,10 @@ use server::{MpmKind, Server};
 use std::cell::RefCell;
 use std::io::IsTerminal;
 
-/// Where the server runs, and how.
+/// Whether the server stays in the foreground, and with how many processes it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Manner {
-    /// It stays where it was started.
+    /// The server stays in the foreground.
     is_in_front: bool,
     /// One process serves everything. It is still not the one that was started: that one never
     /// serves.

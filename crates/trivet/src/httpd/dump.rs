@@ -8,7 +8,7 @@ use runtime::process;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// `-l`
+/// The text of `-l`: the modules that are compiled in.
 pub(crate) fn static_modules() -> String {
     let names = server::STATIC_MODULES.iter().map(|row| format!("  {}\n", row.1));
     format!("Compiled in modules:\n{}", names.collect::<String>())
@@ -30,7 +30,7 @@ pub(crate) fn asked_for(options: &HttpdOptions, file: &Path, facts: &DumpFacts) 
     if texts.is_empty() { None } else { Some(texts.concat()) }
 }
 
-/// ` alias_module (shared)`
+/// The text of `DUMP_MODULES`, with lines such as ` alias_module (shared)`.
 fn modules(facts: &DumpFacts) -> String {
     let mut out = String::from("Loaded Modules:\n");
     for (symbol, is_static) in &facts.modules {

@@ -23,7 +23,7 @@ pub(crate) fn read(folder: &Path) -> Vec<(String, String)> {
     interpret(&String::from_utf8_lossy(&bytes), own, &outside)
 }
 
-/// What has been set so far, over the environment.
+/// The variables that have been set so far, over those of the environment.
 struct Shell<'a> {
     outside: &'a dyn Fn(&str) -> Option<String>,
     /// `APACHE_CONFDIR`, which `apache2ctl` sets before.

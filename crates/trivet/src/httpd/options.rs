@@ -8,41 +8,41 @@ use crate::httpd::control::ControlWord;
 const WITH_VALUE: &str = "CcDdEefk";
 const ALONE: &str = "vVlLtTSMh?X";
 
-/// What the command line says.
+/// What the command line says; what each value means is not checked here.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct HttpdOptions {
-    /// `-d`
+    /// `-d`: `ServerRoot` unless the file sets another.
     pub(crate) server_root: Option<String>,
-    /// `-f`
+    /// `-f`: the configuration file.
     pub(crate) file: Option<String>,
     /// `-D`, and what `-S`, `-M` and `-X` stand for.
     pub(crate) defines: Vec<String>,
-    /// `-C`
+    /// `-C`: lines that are read before the file.
     pub(crate) before: Vec<String>,
-    /// `-c`
+    /// `-c`: lines that are read after the file.
     pub(crate) after: Vec<String>,
-    /// `-e`
+    /// `-e`: the `LogLevel` until the file sets one.
     pub(crate) level: Option<String>,
-    /// `-E`
+    /// `-E`: the file for errors at the start.
     pub(crate) error_file: Option<String>,
-    /// `-k`
+    /// `-k`: what a running server is asked for.
     pub(crate) control: Option<ControlWord>,
-    /// `-t`
+    /// `-t`: check the configuration and end.
     pub(crate) tests: bool,
-    /// `-T`
+    /// `-T`: do not check whether `DocumentRoot` folders exist.
     pub(crate) skips_document_root: bool,
-    /// `-V`
+    /// `-V`: print the version and the settings of the build.
     pub(crate) shows_version: bool,
-    /// `-L`
+    /// `-L`: list all directives.
     pub(crate) lists_directives: bool,
 }
 
 /// What ends the reading of the command line at once.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Early {
-    /// `-v`
+    /// `-v`: print the version.
     Version,
-    /// `-l`
+    /// `-l`: list the modules that are compiled in.
     Modules,
     /// `-h`, or a mistake, which is named first.
     Usage(Option<String>),

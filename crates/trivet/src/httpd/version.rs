@@ -5,7 +5,7 @@
 pub(crate) const HTTPD_ROOT: &str = "/etc/apache2";
 pub(crate) const SERVER_CONFIG_FILE: &str = "apache2.conf";
 
-/// `-v`
+/// The text of `-v`.
 pub(crate) fn short() -> String {
     format!("Server version: {}\nServer built:   {}\n", server::IDENTITY, server::built())
 }

@@ -40,19 +40,20 @@ const FEW_CONNECTIONS: u64 = 20;
 /// The number of busy workers that was seen goes down by one in so many at a look.
 const FORGET: usize = 32;
 
-/// What the parent knows about memory.
+/// The state of `MaxRequestWorkers auto`: what the parent has measured of memory and of its
+/// children.
 #[derive(Default)]
 pub(crate) struct AutoSize {
     pub(crate) gauge: Gauge,
     measure: Measurements,
     pub(crate) peaks: Peaks,
-    /// Peaks are read in turn.
+    /// The child whose peak is read next.
     pub(crate) peak_turn: usize,
     pub(crate) due_ms: u64,
     looked_ms: u64,
     passed_ms: u64,
     pub(crate) walk_due_ms: u64,
-    /// Children are looked at in turn.
+    /// The child whose memory is read next.
     pub(crate) turn: usize,
     stalled_us: Option<u64>,
     /// Anonymous memory that a child shares with its parent: what a child has alone is the rest.
@@ -61,14 +62,14 @@ pub(crate) struct AutoSize {
     pub(crate) idle_bytes: Option<u64>,
     /// The most workers that were busy at once, of late.
     seen: usize,
-    /// What was told last, and when.
+    /// The figures that were logged last, and when.
     told: Option<(SizingFigures, u64)>,
-    /// Workers that have something to do.
+    /// Workers that had something to do at the last look.
     busy: usize,
     pub(crate) is_blind: bool,
-    /// How long requests have shown what they take.
+    /// For how long there have been requests that show what a worker takes, in milliseconds.
     tried_ms: u64,
-    /// Bytes that growth may take until the next look.
+    /// Bytes that new workers may take until the next look.
     growth_bytes: u64,
     /// Workers that may be in use, where processes share them.
     in_use_max: usize,
@@ -81,7 +82,7 @@ pub(crate) struct AutoSize {
     pub(crate) sizing: SizingFigures,
 }
 
-/// All children at one moment.
+/// What all children have and do at one moment.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ChildrenUsage {
     pub(crate) bytes: u64,
@@ -192,7 +193,7 @@ impl AutoSize {
         slope.map(|(bytes, samples)| (of_thread(bytes), Basis::Slope, samples))
     }
 
-    /// Remember what the children were like.
+    /// Add a measurement of the children.
     pub(crate) fn learn(&mut self, layout: &ProcessLayout, usage: &ChildrenUsage) {
         let idle_bytes = self.idle_bytes.unwrap_or(0);
         match (layout.kind, layout.spare) {
@@ -320,7 +321,7 @@ impl AutoSize {
         self.sizing.workers as usize
     }
 
-    /// Begin anew, with other children.
+    /// Begin anew with the children of another generation.
     pub(crate) fn follow(&mut self, child_pool: &ChildPool) {
         *self = Self { gauge: std::mem::take(&mut self.gauge), ..Self::default() };
         first_size::show(

@@ -17,7 +17,7 @@ pub(crate) const STOP_PATIENCE_MS: u64 = 3000;
 /// How long a child may take to be ready.
 pub(crate) const START_PATIENCE_MS: u64 = 30_000;
 
-/// One child.
+/// What the parent knows of one child, and what it has ordered it to do.
 pub(crate) struct ChildRecord {
     pub(crate) pid: i32,
     pub(crate) slot: usize,
@@ -40,14 +40,14 @@ pub(crate) struct ChildRecord {
     pub(crate) peak_since_ms: u64,
     /// Connections that its row of the scoreboard counted before it.
     pub(crate) accepted_before: u64,
-    /// Where logs are handed over that were opened again.
+    /// Hands reopened log files to the child.
     logs: Channel,
     board: Arc<Scoreboard>,
     /// When it must be ready, or gone if it was told to, on the coarse monotonic clock.
     deadline_ms: u64,
 }
 
-/// Where a child belongs.
+/// The generation and the row of the scoreboard that a child belongs to.
 #[derive(Clone, Copy)]
 pub(crate) struct ChildSlot {
     pub(crate) generation: u32,
@@ -127,7 +127,7 @@ impl ChildRecord {
     }
 }
 
-/// All children, of all generations.
+/// The table of all children, of all generations.
 #[derive(Default)]
 pub(crate) struct Children {
     records: Vec<ChildRecord>,
@@ -153,12 +153,12 @@ impl Children {
         self.records.is_empty()
     }
 
-    /// All of them.
+    /// The process ids of all children.
     pub(crate) fn pids(&self) -> impl Iterator<Item = i32> {
         self.records.iter().map(|record| record.pid)
     }
 
-    /// Those of a generation.
+    /// The children of a generation.
     pub(crate) fn of(&self, generation: u32) -> impl Iterator<Item = &ChildRecord> {
         self.records.iter().filter(move |record| record.generation == generation)
     }

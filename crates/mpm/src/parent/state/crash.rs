@@ -9,7 +9,7 @@ const WINDOW_MS: u64 = 10_000;
 const BACKOFF_FIRST_MS: u64 = 100;
 const BACKOFF_LAST_MS: u64 = 1000;
 
-/// Remembers recent deaths.
+/// Recent deaths of children, and when the next child may be started.
 #[derive(Default)]
 pub(crate) struct CrashLog {
     deaths_ms: VecDeque<u64>,

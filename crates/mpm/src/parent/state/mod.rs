@@ -34,7 +34,7 @@ pub(crate) struct Parent<'a> {
     pub(crate) signals: Signals,
     /// Written to by children whose state has changed.
     pub(crate) wakeup: Arc<EventFd>,
-    /// What serves.
+    /// The generation that serves, and how many children it is to have.
     pub(crate) current: ChildPool,
     /// What is to serve next; at the start of the server the same as `current`.
     pub(crate) starting: Option<Starting>,
@@ -51,7 +51,7 @@ pub(crate) struct Parent<'a> {
     pub(crate) pid_file: Option<PidFile>,
 }
 
-/// Why the parent is to end.
+/// What ends the parent's loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParentEnd {
     Now,
@@ -63,7 +63,7 @@ pub(crate) struct Starting {
     pub(crate) child_pool: ChildPool,
     /// What the generation before it will be told.
     pub(crate) order: ChildOrder,
-    /// Why it cannot be.
+    /// Why this generation cannot take over, once something has failed.
     pub(crate) failed: Option<String>,
     /// Children that served and died before all did.
     pub(crate) lost: usize,

@@ -10,7 +10,7 @@ use scoreboard::{Scoreboard, Snapshot};
 /// How often the status is told (httpd: the parent's monitor hook, INTERVAL_OF_WRITABLE_PROBES).
 const STATUS_INTERVAL_MS: u64 = 10_000;
 
-/// What the manager believes.
+/// The state of the server that the service manager was told last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Believes {
     /// The server starts.
@@ -19,7 +19,7 @@ enum Believes {
     Restarts,
 }
 
-/// The manager, and what it was told.
+/// The connection to the service manager, and what it was told.
 pub(crate) struct Reports {
     notifier: Option<Notifier>,
     believes: Believes,

@@ -24,21 +24,21 @@ const HOLD_MS: u64 = 60_000;
 /// The log hears once in so long that there is no room.
 const SILENCE_MS: u64 = 60_000;
 
-/// The memory of a process.
+/// The memory of one process: now, and its peak.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     now_bytes: u64,
     most_bytes: u64,
 }
 
-/// What is known of memory and of those who use it.
+/// How many processes memory suffices for, by what is free and what the present processes use.
 pub(super) struct MemoryRoom {
     most: KeptByMemory,
     gauge: Gauge,
     memory: Memory,
-    /// What each process has, and what it had at most.
+    /// The memory of each process, by its id.
     sizes: BTreeMap<i32, Size>,
-    /// Processes are looked at in turn.
+    /// The process that is looked at next.
     turn: usize,
     looked_ms: Option<u64>,
     kills: Option<u64>,
@@ -96,7 +96,7 @@ impl MemoryRoom {
         self.allowed
     }
 
-    /// What a process takes.
+    /// The memory that one more process is expected to take.
     fn process_bytes(&self) -> u64 {
         match percentile_95(self.sizes.values().map(|size| size.most_bytes).collect()) {
             0 => self.most.guess_bytes,

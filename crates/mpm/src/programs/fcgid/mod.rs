@@ -29,7 +29,7 @@ const SIGKILL: i32 = 9;
 /// Descriptors of a process: what it says, where it is reached, and its connection.
 const DESCRIPTORS: usize = 3;
 
-/// Somebody who has a process, or wants one.
+/// A request that has a process, or waits for one.
 struct Requester {
     /// The process that serves it.
     owner: i32,
@@ -37,14 +37,14 @@ struct Requester {
     process: Option<ProcessId>,
 }
 
-/// Whom a descriptor concerns.
+/// The request or process that a watched descriptor belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concern {
     Requester(RequestId),
     Process(ProcessId, ProcessEvent),
 }
 
-/// All of them.
+/// All FastCGI processes that the script manager keeps, and the requests for them.
 pub(super) struct KeptProcesses<'a> {
     server: &'a Server,
     process_manager: ProcessManager<Rc<ProcessClass>>,
@@ -54,7 +54,7 @@ pub(super) struct KeptProcesses<'a> {
     next_request: RequestId,
     /// Where the number of processes goes by memory.
     room: Option<MemoryRoom>,
-    /// Why the last one could not be started.
+    /// Why the last process could not be started.
     failure: ProgramReport,
 }
 
@@ -136,7 +136,7 @@ impl<'a> KeptProcesses<'a> {
         self.process_manager.ask(self.next_request, Rc::new(class), terms, clock::monotonic_ms());
     }
 
-    /// Something has happened.
+    /// Handle what a watched descriptor reports.
     pub(super) fn look(&mut self, concern: Concern) {
         let now_ms = clock::monotonic_ms();
         match concern {

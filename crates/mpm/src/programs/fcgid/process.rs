@@ -30,7 +30,7 @@ const LAST_PIECES: usize = 16;
 /// After so long a time there is room in the log again for what a process says.
 const SAID_MS: u64 = 60_000;
 
-/// What a descriptor of a process tells.
+/// What a watched descriptor of a process is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessEvent {
     /// Whether it could be started.
@@ -41,20 +41,21 @@ pub(crate) enum ProcessEvent {
     Finishes,
 }
 
-/// A process.
+/// A FastCGI process that the script manager keeps.
 pub(super) struct FcgidProcess {
     pub(super) pid: i32,
     pub(super) class: Rc<ProcessClass>,
     /// It has answered a request, and has shown what it takes.
     pub(super) has_served: bool,
-    /// Until it is known whether it runs.
+    /// The pipe that reports whether exec succeeded, until that is known.
     launch: Option<OwnedFd>,
     socket: UnlinkedSocket,
-    /// What it says, and the beginning of a line.
+    /// Its standard output and error; `line` has what came of a line that is not complete.
     said: Option<File>,
     line: Vec<u8>,
     speech: Speech,
-    /// The other copy of what the one has who uses it.
+    /// A duplicate of the connection that was leased to a request, to see when the process is done
+    /// with it.
     connection: Option<OwnedFd>,
     /// Nobody uses it any more; so much of its answer was thrown away.
     unwanted: Option<usize>,
@@ -92,7 +93,7 @@ impl FcgidProcess {
         launch.into_iter().chain(said).chain(connection)
     }
 
-    /// It is known now whether it runs: why it does not.
+    /// The start is over: why it failed, if it did.
     pub(super) fn launched(&mut self) -> Option<ProgramReport> {
         let launch = self.launch.take()?;
         Launch::failure(&launch)

@@ -9,7 +9,7 @@ use load::text::base64;
 use std::fs::File;
 use std::io::{self, Read as _};
 
-/// The words of a command line.
+/// What the command line of ab asks for.
 #[derive(Debug, Default)]
 pub(super) struct AbArguments {
     pub(super) style: AbStyle,
@@ -26,14 +26,14 @@ pub(super) struct AbArguments {
     pub(super) body: Option<Vec<u8>>,
     pub(super) content_type: Option<String>,
     pub(super) cookies: Vec<String>,
-    /// Lines of credentials, ended.
+    /// Credential fields for the head, each with its line end.
     pub(super) credentials: String,
     /// Lines of `-H`.
     pub(super) fields: Vec<String>,
     pub(super) proxy: Option<(String, u16)>,
     pub(super) verbosity: i64,
     pub(super) is_html: bool,
-    /// Attributes of tables, rows and cells.
+    /// HTML attributes of the table, its rows and its cells (`-x`, `-y`, `-z`).
     pub(super) attributes: [String; 3],
     pub(super) keeps_alive: bool,
     pub(super) hides_percentiles: bool,
@@ -56,13 +56,13 @@ pub(super) struct AbMethod(pub(super) String);
 /// Users at most, as in ab.
 const USERS_MAX: u32 = 200_000;
 
-/// Requests of a run that a time ends.
+/// The number of requests where `-t` limits the time, as in ab.
 const REQUESTS_IN_TIME: u64 = 50_000;
 
 /// Bytes of a body from a file, at most.
 const BODY_BYTES_MAX: u64 = 1 << 30;
 
-/// One letter.
+/// One option: its letter, whether it takes a value, and what it sets.
 struct AbOption {
     letter: char,
     takes_value: bool,
@@ -281,7 +281,7 @@ impl AbArguments {
         self.requests.unwrap_or(1)
     }
 
-    /// The method that is asked with.
+    /// The method of the requests.
     pub(super) fn method(&self) -> &str {
         self.method.as_ref().map_or("GET", |method| &method.0)
     }

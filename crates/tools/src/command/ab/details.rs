@@ -7,7 +7,7 @@ use crate::report::{PerSecond, RunRecord, RunSettings};
 use load::run::RunOutcome;
 use std::fmt::{self, Write as _};
 
-/// The details of a run.
+/// The text of the details of a run.
 pub(super) fn of(
     outcome: &RunOutcome,
     arguments: &AbArguments,

@@ -12,7 +12,7 @@ pub(super) struct AbFigures<'a> {
     /// The Server field of the first answer.
     pub(super) software: String,
     pub(super) host: &'a str,
-    /// What was agreed on, where the URL is https.
+    /// What TLS agreed on, if the URL is https.
     pub(super) agreed: Option<&'a tls::Agreed>,
     pub(super) port: u16,
     pub(super) path: &'a str,
@@ -41,9 +41,9 @@ pub(super) struct AbFigures<'a> {
 
 /// One line of the table of times.
 pub(super) struct TimesLine {
-    /// As the line begins.
+    /// The label at the beginning of the line.
     pub(super) label: &'static str,
-    /// As warnings call it.
+    /// The name of the line in warnings.
     pub(super) name: &'static str,
     pub(super) min_ms: u64,
     pub(super) mean_ms: u64,
@@ -101,7 +101,7 @@ impl<'a> AbFigures<'a> {
         }
     }
 
-    /// Something per second.
+    /// `amount` per second of the run.
     pub(super) fn rate(&self, amount: f64) -> f64 {
         amount / self.elapsed_s
     }

@@ -11,7 +11,7 @@ use runtime::sys::{LocalTime, local_time};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 
-/// Files that are open.
+/// The files of `-e` and `-g`, opened before the run.
 pub(super) struct AbFiles {
     percentiles: Option<OutputFile>,
     gnuplot: Option<OutputFile>,

@@ -4,7 +4,7 @@ use super::arguments::AbArguments;
 use super::figures::{AbFigures, TimesLine};
 use std::fmt::{self, Write as _};
 
-/// The report.
+/// The report as HTML.
 pub(super) fn of(arguments: &AbArguments, figures: &AbFigures<'_>) -> String {
     let [table, row, cell] = &arguments.attributes;
     let mut page = AbPage { out: format!("\n\n<table {table}>\n"), row, cell };
@@ -16,7 +16,7 @@ pub(super) fn of(arguments: &AbArguments, figures: &AbFigures<'_>) -> String {
 
 struct AbPage<'a> {
     out: String,
-    /// Attributes.
+    /// Attributes of each row and each cell.
     row: &'a str,
     cell: &'a str,
 }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 /// Percentages of the table of percentiles.
 const PERCENTAGES: [u32; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 
-/// The report.
+/// The report as text.
 pub(super) fn of(arguments: &AbArguments, figures: &AbFigures<'_>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.

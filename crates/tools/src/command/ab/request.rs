@@ -3,7 +3,7 @@
 use super::arguments::AbArguments;
 use super::target::AbTarget;
 
-/// Head of the request.
+/// The head of the request.
 pub(super) fn head(arguments: &AbArguments, target: &AbTarget) -> String {
     let method = arguments.method();
     let is_tunnelled = target.is_tunnelled(arguments.proxy.as_ref());
@@ -47,7 +47,7 @@ pub(super) fn credentials(arguments: &AbArguments, for_proxy: bool) -> String {
     lines.filter(|line| line.starts_with("Proxy-") == for_proxy).collect()
 }
 
-/// Head and body.
+/// The bytes of the request, head and body.
 pub(super) fn bytes(arguments: &AbArguments, target: &AbTarget) -> Vec<u8> {
     let mut bytes = head(arguments, target).into_bytes();
     bytes.extend(arguments.body.iter().flatten());

@@ -21,7 +21,7 @@ impl AbStop {
         Self::Wrong(text.to_owned())
     }
 
-    /// With the status that ab has for most of them.
+    /// A failure with exit status 1, which ab has for most of them.
     pub(super) fn failed(text: &str) -> Self {
         Self::Failed(text.to_owned(), 1)
     }
@@ -32,7 +32,7 @@ impl AbStop {
         Self::Failed(format!("{call}: {words} ({number})"), number & 0xff)
     }
 
-    /// What it says.
+    /// The text that ab prints for it.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Wrong(text) | Self::Failed(text, _) => text,

@@ -10,13 +10,13 @@ pub(super) type ProxyAddress = (String, u16);
 /// Where requests go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AbTarget {
-    /// As it was written.
+    /// The URL as it was written.
     pub(super) full: String,
     pub(super) scheme: Scheme,
-    /// Without brackets.
+    /// The host, without the brackets of an IPv6 address.
     pub(super) host: String,
     pub(super) port: u16,
-    /// From the slash on.
+    /// The path and the query, from the slash on.
     pub(super) path: String,
 }
 
@@ -41,7 +41,7 @@ impl AbTarget {
         self.url().authority()
     }
 
-    /// As the engine has it.
+    /// The target as a URL of the engine.
     pub(super) fn url(&self) -> Url {
         Url {
             scheme: self.scheme,

@@ -1,6 +1,6 @@
 //! What ab prints before a run, to the letter: its name and its help.
 
-/// Which ab is meant.
+/// The version of ab that is imitated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AbStyle {
     /// The one of httpd 2.4.

@@ -43,7 +43,7 @@ impl FailurePart {
         }
     }
 
-    /// How many there were.
+    /// The number of failures of this part.
     pub(super) fn count(self, window: &Window) -> u64 {
         let of_part = FailureKind::ALL.into_iter().filter(|failure| Self::of(*failure) == self);
         of_part.map(|failure| window.failures_of(failure)).sum()

@@ -21,13 +21,13 @@ const DURATION_NS: u64 = 10_000_000_000;
 /// Nanoseconds of each run of a search, if nobody says how long.
 const SEARCH_RUN_NS: u64 = 3_000_000_000;
 
-/// The words of the command line, one by one.
+/// What the command line asks for, option by option.
 #[derive(Debug, Default)]
 pub(super) struct BenchArguments {
     pub(super) what: RequestOptions,
     pub(super) users: Option<u32>,
     pub(super) rate: Option<f64>,
-    /// Patterns, one after the other.
+    /// Load patterns, which run one after the other.
     pub(super) patterns: Vec<String>,
     /// Levels of a staircase.
     pub(super) steps: Option<String>,
@@ -37,18 +37,18 @@ pub(super) struct BenchArguments {
     pub(super) tls: tls::TlsOptions,
     pub(super) json: bool,
     pub(super) is_quiet: bool,
-    /// Processes to look at.
+    /// Processes of the server to observe (`--pid`).
     pub(super) pids: Vec<i32>,
-    /// Whole pages are loaded.
+    /// Whether users load whole pages (`--page`).
     pub(super) loads_pages: bool,
     pub(super) pages: PageOptions,
-    /// What load is searched for.
+    /// The condition of `--find-max`, and whether it is for users or requests.
     pub(super) find: Option<(LoadKind, String)>,
-    /// What is to be written, and to which file.
+    /// The reports that go to files, with their paths.
     pub(super) files: Vec<(FileForm, String)>,
-    /// What must not be, as it was written.
+    /// Conditions that make the command fail (`--fail-if`), with their text.
     pub(super) fail_if: Vec<(String, ThresholdCondition)>,
-    /// Two runs are to be compared.
+    /// Whether two saved runs are compared (`--diff`).
     pub(super) is_diff: bool,
 }
 
@@ -175,7 +175,7 @@ impl BenchArguments {
         Ok(())
     }
 
-    /// What does not go together.
+    /// Refuse options that do not go together.
     fn check(&self, pattern: &LoadPattern) -> Result<(), CommandFault> {
         let options = &self.options;
         let (is_open, is_replay) = (self.is_open(pattern), self.what.replay.is_some());
@@ -234,7 +234,7 @@ impl BenchArguments {
         !self.patterns.is_empty() || self.steps.is_some()
     }
 
-    /// What is counted for each load.
+    /// The levels that results are grouped by, where the load changes.
     fn levels(&self, pattern: &LoadPattern) -> Option<LoadLevels> {
         let options = &self.options;
         let last_ns = || Pacer::new(pattern.clone()).due(options.requests?.saturating_sub(1));

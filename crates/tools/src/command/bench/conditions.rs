@@ -5,7 +5,7 @@ use super::print::complain;
 use crate::threshold::{Metrics, ThresholdCondition};
 use load::pattern::LoadKind;
 
-/// What is searched for.
+/// The search that `--find-max` asks for.
 #[derive(Clone, Debug)]
 pub(super) struct FindMax {
     pub(super) kind: LoadKind,

@@ -39,7 +39,7 @@ const REST_MS: u64 = 10_000;
 const NOT_ONE_RUN: &str =
     "interrupted before the first run ended: there is no result, and no file was written";
 
-/// A search that goes on.
+/// A search under way, with what its runs need.
 struct Finder {
     find_max: FindMax,
     job: LoadJob,

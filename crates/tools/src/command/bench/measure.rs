@@ -98,7 +98,7 @@ struct RunSeconds {
     observer: Option<Observer>,
     goal: Goal,
     live: Live,
-    /// Where the load changes.
+    /// Results by level, where the load changes.
     levels: Option<LoadLevels>,
 }
 

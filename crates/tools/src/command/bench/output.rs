@@ -26,7 +26,7 @@ pub(super) struct BenchOutput {
     pub(super) fail_if: Vec<(String, ThresholdCondition)>,
 }
 
-/// What a level counts.
+/// The unit of a level.
 pub(super) const fn unit(kind: LoadKind, options: &RunOptions) -> &'static str {
     match (kind, options.pages.is_some()) {
         (LoadKind::Users, _) => "users",

@@ -17,13 +17,13 @@ const BODY_BYTES_MAX: u64 = 1 << 30;
 /// A URL file, at most.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// What is asked, word by word.
+/// The options that say which requests are sent.
 #[derive(Debug, Default)]
 pub(super) struct RequestOptions {
     pub(super) method: String,
-    /// Fields, in their order.
+    /// Header fields, in their order.
     pub(super) fields: Vec<(String, String)>,
-    /// A text, or `@FILE`.
+    /// The body: a text, or `@FILE`.
     pub(super) body: Option<String>,
     /// URL files.
     pub(super) files: Vec<String>,

@@ -7,7 +7,7 @@ use super::fault::CommandFault;
 use load::url::Scheme;
 use tls::{Connector, TlsProblem, TlsVersion};
 
-/// The options.
+/// The options for TLS and HTTP/2.
 pub(super) const GROUP: OptionGroup<BenchArguments> = OptionGroup {
     heading: "TLS and HTTP/2",
     rows: &[

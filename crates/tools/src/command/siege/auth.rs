@@ -7,7 +7,7 @@ use load::text::base64;
 use md5::{Digest as _, Md5};
 use std::fmt::Write as _;
 
-/// What a server asks for.
+/// A challenge of a server or proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Challenge {
     is_digest: bool,
@@ -96,7 +96,7 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// For this challenge.
+    /// Credentials for a challenge.
     pub(super) fn new(challenge: Challenge, login: Login, random: &mut Random) -> Self {
         let client_nonce = format!("{:016x}", random.next());
         Self { challenge, login, client_nonce, count: 0 }

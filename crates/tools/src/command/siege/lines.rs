@@ -23,7 +23,7 @@ impl Screen {
         Self { out: Mutex::new(BufWriter::with_capacity(64 * 1024, out)), is_terminal }
     }
 
-    /// Writes; a reader that has gone is no fault.
+    /// Writes to standard output; a reader that has gone is no fault.
     pub(super) fn write(&self, bytes: &[u8]) {
         let Ok(mut out) = self.out.lock() else { return };
         let _ = out.write_all(bytes);
@@ -66,7 +66,7 @@ pub(super) fn complain(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// What is told of an answer.
+/// What the line about an answer says.
 pub(super) struct AnswerLine<'a> {
     pub(super) user: u32,
     pub(super) protocol: &'a str,

@@ -17,7 +17,7 @@ pub(super) struct SiegeFigures {
     pub(super) failed: u64,
     pub(super) elapsed_s: f64,
     pub(super) megabytes: f64,
-    /// All answers together.
+    /// The sum of the times of all answers.
     pub(super) total_s: f64,
     pub(super) longest_s: f64,
     pub(super) shortest_s: f64,
@@ -39,7 +39,7 @@ impl SiegeFigures {
         }
     }
 
-    /// Of what was tried, in percent.
+    /// Answered transactions of all that were tried, in percent.
     pub(super) fn availability(&self) -> f64 {
         100.0 * ratio(self.hits as f64, (self.hits + self.failed) as f64)
     }

@@ -4,7 +4,7 @@ use super::config::{Config, Login, WITHOUT_END};
 use super::options;
 use std::fmt::Write as _;
 
-/// The help.
+/// The text of `--help`.
 pub(super) fn help() -> String {
     format!(
         "Usage: siege [options]\n       siege [options] URL\n       siege -g URL\nOptions:\n{}\n\
@@ -13,7 +13,7 @@ pub(super) fn help() -> String {
     )
 }
 
-/// The banner.
+/// The line that a run begins with.
 pub(super) fn banner(config: &Config) -> String {
     format!("SIEGE {}\n", config.style.version())
 }

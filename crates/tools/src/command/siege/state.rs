@@ -37,10 +37,10 @@ pub(super) struct SiegeCounts {
     unresolved: AtomicU64,
     /// Chains of redirects without end.
     loops: AtomicU64,
-    /// Of all answers together.
+    /// The sum of the times of all answers.
     total_ns: AtomicU64,
     longest_ns: AtomicU64,
-    /// 0 until there is an answer.
+    /// The shortest time of an answer; 0 until there is one.
     shortest_ns: AtomicU64,
 }
 
@@ -123,8 +123,6 @@ impl SiegeState {
             _ => None,
         }
     }
-
-    // --- what is shown --------------------------------------------------------------------------
 
     /// Writes a line for an answer, where one is wanted.
     pub(super) fn tell(&self, line: impl FnOnce(&Config) -> String) {

@@ -153,8 +153,6 @@ impl SiegeUser {
         }
     }
 
-    // --- what comes next ------------------------------------------------------------------------
-
     fn is_at_end(&self) -> bool {
         let config = &self.state.config;
         let rounds = match config.reps {
@@ -209,8 +207,6 @@ impl SiegeUser {
         (delay_ns > 0).then(|| UserAction::Pause(self.random.below(delay_ns.saturating_add(1))))
     }
 
-    // --- asking ---------------------------------------------------------------------------------
-
     fn ask(&mut self, request: &mut Vec<u8>) -> UserAction {
         let Some(task) = self.task.take() else { return UserAction::Pause(IDLE_NS) };
         let extras = self.extras(&task);
@@ -248,8 +244,6 @@ impl SiegeUser {
         }
         extras
     }
-
-    // --- answers --------------------------------------------------------------------------------
 
     fn look_at(&mut self, task: SiegeRequest, seen: &ScriptAnswer<'_>) {
         let state = self.state.clone();
@@ -384,8 +378,6 @@ impl SiegeUser {
             None => self.succeed(),
         }
     }
-
-    // --- how a chain ends -----------------------------------------------------------------------
 
     fn succeed(&mut self) {
         self.state.counts.hit(std::mem::take(&mut self.chain.hits));

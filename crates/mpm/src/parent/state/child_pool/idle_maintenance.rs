@@ -14,7 +14,7 @@ const RATE_TOLD: usize = 8;
 /// and what they have to do shows only after a while.
 const HOLD_OFF_S: u32 = 10;
 
-/// What there is, of one bucket or of all.
+/// How many children and free slots there are, of one bucket or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChildCounts {
     /// Children that serve, or soon will.
@@ -28,7 +28,7 @@ pub(crate) struct ChildCounts {
     pub(crate) idle: usize,
 }
 
-/// What is to be done.
+/// The decision of one second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Adjustment {
     /// Nothing.
@@ -62,7 +62,7 @@ impl SpawnRate {
         self.rate >= RATE_TOLD
     }
 
-    /// Called once a second.
+    /// Decide for one second; called once in each.
     pub(crate) fn decide(&mut self, spare: Spare, counts: ChildCounts) -> Adjustment {
         let ChildCounts { active, limit, leaving, idle } = counts;
         if idle > spare.max && active > 1 {

@@ -18,7 +18,7 @@ pub(crate) struct ChildPool {
     pub(crate) generation: Arc<Generation>,
     /// Active children that there may be at present.
     pub(crate) limit: usize,
-    /// Of each bucket.
+    /// The target and the spawn rate of each bucket.
     pub(crate) buckets: Vec<Bucket>,
     pub(crate) due_ms: u64,
     pub(crate) told: FullTold,
@@ -32,7 +32,7 @@ pub(crate) struct Bucket {
     pub(crate) rate: SpawnRate,
 }
 
-/// What the log was told of workers that are missing.
+/// When the log was last told that workers are missing.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct FullTold {
     at_ms: Option<u64>,

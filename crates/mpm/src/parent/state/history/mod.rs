@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use vitals::Vitals;
 
-/// From one second to the next.
+/// The interval between two entries of the history.
 pub(crate) const SECOND_MS: u64 = 1000;
 
 /// A slot must have been free in so many seconds before the log says that the server is no longer
 /// at its limit: at the limit one becomes free for a moment again and again.
 const SECONDS_OF_RELIEF: u32 = 3;
 
-/// What is kept from second to second.
+/// The history of the last minute and the counters that outlive a generation.
 pub(crate) struct HistoryWriter {
     pub(crate) due_ms: u64,
     pub(crate) vitals: Vitals,
@@ -31,13 +31,13 @@ pub(crate) struct HistoryWriter {
     pub(crate) limit: FullPeriod,
 }
 
-/// How long every slot has been taken.
+/// The time for which every slot was taken: in all, how often, and since when.
 #[derive(Default)]
 pub(crate) struct FullPeriod {
     pub(crate) total_ms: u64,
     times: u64,
     since_ms: Option<u64>,
-    /// Beats in which a slot was free since.
+    /// Seconds since then in which a slot was free.
     relief: u32,
     pub(crate) is_told: bool,
 }
@@ -68,7 +68,8 @@ impl FullPeriod {
         std::mem::take(&mut self.is_told).then(|| lasted_ms.saturating_sub(relief_ms))
     }
 
-    /// Whether every slot was taken, and that is not over.
+    /// Whether the server is at its limit: every slot was taken, and has not been free for long
+    /// enough since.
     pub(crate) fn lasts(&self) -> bool {
         self.since_ms.is_some()
     }

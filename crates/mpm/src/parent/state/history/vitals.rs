@@ -14,7 +14,7 @@ pub(crate) struct Vitals {
     pressure: [Option<File>; 3],
 }
 
-/// What they say.
+/// One reading of these files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// Ticks of all processors: all, busy, waiting for a disk, stolen by other machines.
@@ -25,7 +25,7 @@ pub(crate) struct Reading {
 }
 
 impl Vitals {
-    /// Of a process that has no use for them.
+    /// Nothing open, for a process that does not read them.
     pub(crate) fn closed() -> Self {
         Self { stat: None, memory: None, pressure: [None, None, None] }
     }

@@ -29,7 +29,7 @@ pub(crate) const UNANSWERED_MAX: u32 = 10;
 /// How long they may take to end at the end of the server: longer than they give their programs.
 pub(crate) const STOP_PATIENCE_MS: u64 = 4000;
 
-/// A script manager.
+/// A script manager: its process, its generation and the link to it.
 pub(crate) struct ScriptManager {
     pub(crate) pid: i32,
     pub(crate) since_ms: u64,
@@ -87,7 +87,7 @@ impl ScriptManager {
     }
 }
 
-/// All of them.
+/// All script managers, and when the next may be started.
 #[derive(Default)]
 pub(crate) struct ScriptManagers {
     pub(crate) live: Vec<ScriptManager>,
@@ -100,7 +100,7 @@ pub(crate) struct ScriptManagers {
 }
 
 impl ScriptManagers {
-    /// A child has none.
+    /// Forget all of them, in a forked child.
     pub(crate) fn forget(&mut self) {
         self.live.clear();
         self.draining.clear();

@@ -3,21 +3,21 @@
 use super::{ClassId, ManagedProcess, ProcessId, UseState};
 use std::collections::BTreeMap;
 
-/// What is there that has not been promised to anybody.
+/// The processes and places that no earlier request has claimed.
 pub(super) struct Claims {
     classes: BTreeMap<ClassId, ClassClaims>,
     ending: usize,
 }
 
-/// The same of a class.
+/// The unclaimed processes of one class.
 #[derive(Default)]
 struct ClassClaims {
-    /// Those that idle, the one that began last at the end.
+    /// Idle processes by the time since which they idle, the latest last.
     idle: Vec<(u64, ProcessId)>,
     starting: usize,
-    /// All of them, until they are gone.
+    /// All processes of the class that have not ended.
     alive: usize,
-    /// Whether there may be one more, once that was asked.
+    /// Whether the class may have one more process; computed once for each pass.
     may_start: Option<bool>,
 }
 

@@ -7,10 +7,11 @@ use gateway::fcgid::manage::{ClassTerms, Scores};
 /// request that ends its process must not keep others waiting.
 const PAUSE_MS: [u64; 2] = [100, 2000];
 
-/// A class.
+/// What the process manager remembers of one class: processes of the same command, host, user and
+/// limits.
 #[derive(Clone, Debug)]
 pub(super) struct ClassState<K> {
-    /// What it is called outside.
+    /// The name of the class outside the process manager.
     pub(super) key: K,
     pub(super) terms: ClassTerms,
     /// What starting processes has cost; each second gives some of it back.
@@ -18,7 +19,7 @@ pub(super) struct ClassState<K> {
     scored_ms: u64,
     /// Processes in a row that ended before they had answered anything.
     failures: u32,
-    /// Not before that another one is started.
+    /// No process of the class is started before this moment.
     resume_ms: u64,
 }
 
@@ -27,12 +28,12 @@ impl<K> ClassState<K> {
         Self { key, terms, score: 0, scored_ms: now_ms, failures: 0, resume_ms: 0 }
     }
 
-    /// A process of it has answered.
+    /// A process of the class has answered a request: earlier failures no longer count.
     pub(super) fn works(&mut self) {
         (self.failures, self.resume_ms) = (0, 0);
     }
 
-    /// A process is started.
+    /// Charge the class for starting a process.
     pub(super) fn is_charged(&mut self, scores: &Scores, now_ms: u64) {
         self.add(scores.spawn, scores, now_ms);
     }

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const CLASSES_KEPT: usize = 1024;
 const CLASSES_MAX: usize = 2048;
 
-/// A process. Never used twice.
+/// A process, by a number that is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProcessId(u64);
 
@@ -56,7 +56,7 @@ impl Why {
     }
 }
 
-/// What is to be done.
+/// What the caller is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ManagerAction<K> {
     /// Start a process; then `started` or `failed` follows.
@@ -65,11 +65,11 @@ pub(crate) enum ManagerAction<K> {
     Lease { process: ProcessId, request: RequestId },
     /// End the process; then `exited` follows.
     End { process: ProcessId, why: Why },
-    /// Nothing came of it.
+    /// Turn the request away.
     Refuse { request: RequestId, is_hopeless: bool },
 }
 
-/// What came of a request.
+/// How a request left its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ManagerOutcome {
     /// It was answered, and the process may have another one.
