@@ -58,7 +58,8 @@ impl Stages {
 
 /// Serve until told to drain, and until the last connection has ended.
 pub(crate) fn serve(child: &Arc<Child>) {
-    let signals = Signals::take().unwrap_or_else(|error| child.give_up(&error.to_string()));
+    let signals = Signals::take()
+        .unwrap_or_else(|error| child.give_up(&format!("cannot watch signals: {error}")));
     let threads = child.generation().layout.threads;
     let stages = &Stages::new(threads);
     std::thread::scope(|scope| {
@@ -67,7 +68,7 @@ pub(crate) fn serve(child: &Arc<Child>) {
                 .name(format!("trivet-loop-{index}"))
                 .spawn_scoped(scope, move || run_or_give_up(child, index, None, stages));
             if let Err(error) = spawned {
-                child.give_up(&error.to_string());
+                child.give_up(&format!("cannot start a thread: {error}"));
             }
         }
         run_or_give_up(child, 0, Some(signals), stages);
@@ -77,7 +78,7 @@ pub(crate) fn serve(child: &Arc<Child>) {
 fn run_or_give_up(child: &Arc<Child>, index: usize, signals: Option<Signals>, stages: &Stages) {
     let _guard = EndOnPanic(child);
     if let Err(error) = run_thread(child, index, signals, stages) {
-        child.give_up(&error.to_string());
+        child.give_up(&format!("cannot set up a serving thread: {error}"));
     }
 }
 

@@ -1,4 +1,6 @@
-//! The life of a child process: drop privileges, serve, drain.
+//! A child process as its threads see it: what the parent gave it, and how it shows the parent that
+//! it serves, has done enough or gives up. `life` runs it from the fork to its exit code;
+//! `prefork`, `worker` and `event` spread connections over threads.
 
 mod accept_throttle;
 mod event;

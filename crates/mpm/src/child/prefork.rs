@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Serve until told to drain, or until this child has done enough.
 pub(crate) fn serve(child: &Arc<Child>) {
     if let Err(error) = run(child) {
-        child.give_up(&error.to_string());
+        child.give_up(&format!("cannot set the process up: {error}"));
     }
 }
 

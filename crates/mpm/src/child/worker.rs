@@ -61,7 +61,7 @@ impl Stages {
 /// Serve until told to drain, and until the last connection has ended.
 pub(crate) fn serve(child: &Arc<Child>) {
     if let Err(error) = run(child) {
-        child.give_up(&error.to_string());
+        child.give_up(&format!("cannot set the process up: {error}"));
     }
 }
 
@@ -87,7 +87,8 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
             let thread = move || serve_in_turn(child, row, stages);
             let spawned = builder.stack_size(stack_bytes).spawn_scoped(scope, thread);
             // The others would wait for this one for ever.
-            spawned.unwrap_or_else(|error| child.give_up(&error.to_string()));
+            spawned
+                .unwrap_or_else(|error| child.give_up(&format!("cannot start a thread: {error}")));
         }
         supervise(child, signals, stages);
     });
@@ -127,7 +128,8 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
     let _guard = EndOnPanic(child);
     let _serving = child.freezer.enter();
     let worker = WorkerThread::new(child, row, stages.wake.as_fd(), &stages.drain);
-    let worker = worker.unwrap_or_else(|error| child.give_up(&error.to_string()));
+    let worker = worker
+        .unwrap_or_else(|error| child.give_up(&format!("cannot set up a serving thread: {error}")));
     let resting = child.clone();
     worker.spawn(async move { resting.freezer.freeze_when_asked().await });
     if stages.start.wait().is_leader() {

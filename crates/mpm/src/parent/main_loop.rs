@@ -21,10 +21,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest sleep: programs that read logs are looked after once a second.
+/// The longest sleep of the parent: programs that read logs are looked after once a second.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The shortest one.
+/// The shortest sleep: a moment that is past already must not make the parent spin.
 const SHORTEST_TICK: Duration = Duration::from_millis(10);
 
 /// What the server has become once all children serve, for the banner.

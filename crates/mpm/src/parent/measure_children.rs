@@ -7,10 +7,12 @@ use crate::sizing::peaks::WINDOW_MS;
 use runtime::{memory, process};
 use server::MpmKind;
 
-/// Children whose counters are read at a look.
+/// Children whose counters are read at a look: 3 us each, so that a look takes less than half a
+/// millisecond.
 const COUNTERS_PER_LOOK: usize = 128;
 
-/// Children whose pages the kernel walks through: one at a look, and so often at most.
+/// How often the kernel walks through the pages of a child at most, one child at a time: about 0.3
+/// ms, during which the child cannot map memory.
 const WALK_MS: u64 = 625;
 
 /// Children whose peaks are read at a look.

@@ -12,7 +12,8 @@ use runtime::process::ChildOrder;
 use server::MpmMessage;
 use std::sync::Arc;
 
-/// Generations that may drain at once, each with its own children and memory.
+/// Generations that may drain at once: each keeps its children, its site and its scoreboard until
+/// its last connection ends, and a download may take hours.
 const DRAINING_MAX: usize = 4;
 
 /// How long a restart waits for one of them to end before the oldest is stopped. Restarts in quick

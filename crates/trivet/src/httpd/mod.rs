@@ -51,7 +51,7 @@ pub(crate) fn run(
         match OpenOptions::new().append(true).create(true).open(path) {
             // What is written to standard error from here on stands in the file.
             Ok(file) => runtime::sys::duplicate_to(&file, 2)
-                .map_err(|error| Problem::Failed(error.to_string()))?,
+                .map_err(|error| Problem::Failed(format!("cannot write to {path}: {error}")))?,
             // It goes where it went before then (log.c, ap_replace_stderr_log).
             Err(error) => complain(&format!(
                 "{}: AH00086: {program}: could not open error log file {path}.\n",

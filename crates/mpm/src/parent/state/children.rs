@@ -11,10 +11,11 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// How long a stopped child may take before the kernel ends it.
+/// How long a stopped child may take to log what it has answered before it is killed.
 pub(crate) const STOP_PATIENCE_MS: u64 = 3000;
 
-/// How long a child may take to be ready.
+/// How long a child may take to be ready. One that hangs must not keep a restart under way for
+/// ever.
 pub(crate) const START_PATIENCE_MS: u64 = 30_000;
 
 /// What the parent knows of one child, and what it has ordered it to do.

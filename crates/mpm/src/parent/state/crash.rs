@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 /// Deaths within [`WINDOW_MS`] after which restarts slow down, and the log only counts.
 const DEATHS_BEFORE_BACKOFF: usize = 5;
 const WINDOW_MS: u64 = 10_000;
+
+/// The pause after such a death, doubled with each further one up to the second value.
 const BACKOFF_FIRST_MS: u64 = 100;
 const BACKOFF_LAST_MS: u64 = 1000;
 

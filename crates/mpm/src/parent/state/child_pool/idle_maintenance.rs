@@ -4,10 +4,10 @@
 
 use crate::generation::layout::Spare;
 
-/// At most so many children are started in a second (MAX_SPAWN_RATE).
+/// The most children that are started in a second (httpd's MAX_SPAWN_RATE).
 const RATE_MAX: usize = 32;
 
-/// From this rate on the log says that the server seems busy.
+/// The rate from which on the log says that the server seems busy, as httpd does.
 const RATE_TOLD: usize = 8;
 
 /// Seconds after a graceful restart in which the rate does not grow: all children are new then,

@@ -12,18 +12,20 @@ use runtime::clock;
 use runtime::programs::ManagerLink;
 use std::sync::{Arc, Weak};
 
-/// How long the next one waits after one has died: twice as long each time if it died early.
+/// How long the parent waits before it starts the next manager after one has died: twice as long
+/// each time if that died early, up to `REST_MS_MAX`.
 const REST_MS: u64 = 500;
 const REST_MS_MAX: u64 = 60_000;
 
 /// How long one has to live so that its end says nothing about the next one's.
 const GOOD_LIFE_MS: u64 = 60_000;
 
-/// How often one is asked whether it goes on.
+/// How often a manager is asked whether it still answers.
 pub(crate) const QUESTION_MS: u64 = 1000;
 
-/// Questions that one may leave without an answer. It waits for nothing, so that it answers at once
-/// even when it has much to do; and while the parent sleeps none is asked.
+/// Questions that a manager may leave without an answer before it counts as hanging. It never
+/// blocks, so it answers at once even when it has much to do; and while the parent sleeps none is
+/// asked.
 pub(crate) const UNANSWERED_MAX: u32 = 10;
 
 /// How long they may take to end at the end of the server: longer than they give their programs.
