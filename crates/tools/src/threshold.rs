@@ -20,15 +20,15 @@ pub trait Metrics {
 /// What a metric is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricUnit {
-    /// Nanoseconds.
+    /// A time, in nanoseconds.
     Time,
-    /// Bytes, or bytes per second.
+    /// A size, in bytes or bytes per second.
     Size,
     /// A number; with `%`, the part of it in all requests.
     Count,
     /// A number that is no part of anything.
     Number,
-    /// From 0 to 1, written with `%`.
+    /// A share from 0 to 1, written with `%`.
     Share,
 }
 
@@ -123,10 +123,10 @@ struct MetricComparison {
     metric: String,
     measure: MetricUnit,
     operator: Operator,
-    /// In base units, or in percent.
+    /// The limit in base units, or in percent.
     limit: f64,
     is_share: bool,
-    /// The limit is for the difference from the run before.
+    /// Whether the limit is for the difference from the run before.
     is_change: bool,
     /// The limit as it was written.
     written: String,

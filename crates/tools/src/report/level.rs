@@ -85,7 +85,7 @@ pub(super) fn columns<T: AsRef<str>>(cells: &[T; 6]) -> String {
 /// Names of the columns that only levels have.
 pub(super) const HELD: [&str; 3] = ["seconds", "requests", "rate"];
 
-/// Their values.
+/// The values of these columns.
 pub(super) fn held(row: &HeldLevel) -> [String; 3] {
     let span = format!("{}-{}", moment(row.from_s), moment(row.to_s));
     let rate = match row.figures.counted_s {
@@ -95,7 +95,7 @@ pub(super) fn held(row: &HeldLevel) -> [String; 3] {
     [span, count(row.figures.requests), rate]
 }
 
-/// A level as people write it.
+/// A level as text, without needless digits.
 pub(super) fn level(value: f64) -> String {
     if value.fract() == 0.0 { count(value as u64) } else { figure(value) }
 }

@@ -68,7 +68,7 @@ struct Sum {
     errors: u64,
     /// Answers without fault, or pages.
     good: u64,
-    /// Of answers, or pages.
+    /// Times of answers, or of pages.
     times: Histogram,
     server: Option<ServerSum>,
 }
@@ -125,7 +125,7 @@ impl LoadLevels {
         self.closed.extend(self.open.drain(..ended).map(OpenLevel::row));
     }
 
-    /// Begins the levels that have begun by then.
+    /// Opens the levels that have begun by `until_ns`.
     fn begin(&mut self, until_ns: u64) {
         let starts = |piece: &&Segment| piece.start_ns < until_ns.min(self.end_ns);
         let pieces = self.pattern.segments();
@@ -141,7 +141,7 @@ impl LoadLevels {
         }
     }
 
-    /// What the run came to; it has ended.
+    /// The results by load of a run that has ended.
     pub fn end(mut self) -> ByLoad {
         self.closed.extend(self.open.into_iter().map(OpenLevel::row));
         let bins = self.ramp.map_or_else(Vec::new, |ramp| ramp.bins);
@@ -166,7 +166,7 @@ impl OpenLevel {
 }
 
 impl Ramp {
-    /// Of a pattern that rises or falls anywhere.
+    /// The ramp of a pattern; `None` if it neither rises nor falls anywhere.
     fn of(pattern: &LoadPattern) -> Option<Self> {
         let pieces = pattern.segments();
         if pieces.iter().all(|piece| piece.from == piece.to) {
@@ -201,7 +201,7 @@ impl Bin {
 }
 
 impl Sum {
-    /// Of one second.
+    /// The sums of one second.
     fn of(second: &RunSecond, figures: &PerSecond, counts_pages: bool) -> Self {
         let window = &second.window;
         let pages = || window.pages.as_ref().map(|pages| (pages.loaded, pages.time.clone()));

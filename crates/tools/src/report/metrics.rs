@@ -63,14 +63,14 @@ impl RunRecord {
 
 /// How long users wait: for pages where pages are loaded, for answers elsewhere.
 struct Waits<'a> {
-    /// Of what came.
+    /// Times of what was answered.
     times: &'a TimeDistribution,
     buckets: &'a [(f64, u64)],
-    /// Of what was under way at the end.
+    /// How long what was under way at the end had been so.
     under_way: &'a [(f64, u64)],
 }
 
-/// Without an answer there is no time.
+/// The times, if anything was answered.
 fn answered(times: &TimeDistribution) -> Option<&TimeDistribution> {
     (times.count > 0).then_some(times)
 }
@@ -107,7 +107,7 @@ impl<'a> Waits<'a> {
         waited.map(|row| row.1).sum()
     }
 
-    /// In microseconds.
+    /// The mean in microseconds, what is under way included.
     fn mean(&self) -> Option<f64> {
         let (mean, count) = answered(self.times).map_or((0.0, 0), |it| (it.mean, it.count));
         // Those that had waited for less than the mean might still have been faster than it: they
@@ -119,7 +119,7 @@ impl<'a> Waits<'a> {
         (all > 0.0).then(|| sum / all)
     }
 
-    /// In microseconds.
+    /// A percentile in microseconds, what is under way included.
     fn percentile(&self, percent: f64) -> Option<f64> {
         let answered = self.percentile_of_answers(percent);
         let mut all: Vec<(f64, u64)> = self.slower(answered.unwrap_or(0.0)).collect();

@@ -9,7 +9,7 @@ use super::warning::RunWarning;
 use load::run::RunOutcome;
 
 impl RunRecord {
-    /// Of a run that has ended.
+    /// The record of a run that has ended.
     pub fn new(
         outcome: &RunOutcome,
         figures: RunSettings,

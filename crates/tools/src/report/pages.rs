@@ -43,7 +43,7 @@ pub struct PageSummary {
 }
 
 impl PageSummary {
-    /// Of pages that were counted in `elapsed_s` seconds.
+    /// The summary of pages that were counted in `elapsed_s` seconds.
     pub(super) fn new(pages: &Pages, elapsed_s: f64) -> Self {
         let each = |sum: u64| sum as f64 / (pages.loaded + pages.failed).max(1) as f64;
         Self {

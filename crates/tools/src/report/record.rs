@@ -43,7 +43,7 @@ pub struct RunRecord {
     pub urls: Vec<PerUrl>,
     /// All the others, if there are more than this holds.
     pub other_urls: Option<OtherUrls>,
-    /// For each second.
+    /// The figures of each second.
     pub seconds: Vec<PerSecond>,
     /// For each level that the pattern holds, as far as they have begun (`--steps` and others).
     pub levels: Vec<HeldLevel>,
@@ -96,7 +96,7 @@ pub struct RunSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TlsRecord {
-    /// `TLSv1.3`.
+    /// The version, as `TLSv1.3`.
     pub version: String,
     /// The cipher suite.
     pub suite: String,
@@ -170,9 +170,9 @@ pub struct Summary {
     pub latency_us: TimeDistribution,
     /// From when it was sent to the end, where that differs: `--rate` and `r` patterns.
     pub service_us: Option<TimeDistribution>,
-    /// From when it was sent to the first byte.
+    /// The time from when a request was sent to the first byte of its answer.
     pub first_byte_us: TimeDistribution,
-    /// New connections.
+    /// The time that it took to open a connection, for each new one.
     pub connect_us: TimeDistribution,
     /// How often each status came.
     pub statuses: BTreeMap<u16, u64>,
@@ -192,7 +192,7 @@ pub struct Summary {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerRecord {
-    /// The name of its program.
+    /// The name of the server's program.
     pub program: String,
     /// Processes that were looked at in the first place; their descendants count as well.
     pub pids: Vec<i32>,
@@ -269,7 +269,7 @@ pub struct FirstFailureRecord {
 pub struct PerSecond {
     /// When the second ended, in seconds since counting began; 0 or less within the warm-up.
     pub until_s: f64,
-    /// How long it was.
+    /// The length of the second.
     pub length_s: f64,
     /// The most users at once.
     pub users: u32,
@@ -304,7 +304,7 @@ pub struct PerSecond {
 }
 
 impl Summary {
-    /// Of everything that was counted in `elapsed_s` seconds.
+    /// The summary of everything that was counted in `elapsed_s` seconds.
     pub fn new(total: &Window, elapsed_s: f64) -> Self {
         use load::FailureKind;
         let rate = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
@@ -363,7 +363,7 @@ impl MachineUse {
 }
 
 impl PerSecond {
-    /// Of one second of a run.
+    /// The record of one second of a run.
     pub fn new(second: &RunSecond) -> Self {
         let window = &second.window;
         let length_s = second.length_ns as f64 / 1e9;

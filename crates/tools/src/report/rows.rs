@@ -7,7 +7,7 @@ use super::times::TimeDistribution;
 use super::units::{bytes, count, figure, latency_us, printable, time_us};
 use super::urls::PerUrl;
 
-/// A count and what it means.
+/// A row with a count and what it means.
 pub(super) struct CountRow {
     pub(super) name: &'static str,
     pub(super) value: String,
@@ -73,7 +73,7 @@ pub(crate) fn error_percent(summary: &Summary) -> f64 {
     summary.errors as f64 / summary.requests.max(1) as f64 * 100.0
 }
 
-/// `200: 1,234, 404: 2`; empty without answers.
+/// The statuses with their counts, as `200: 1,234, 404: 2`; empty without answers.
 pub(super) fn statuses(summary: &Summary) -> String {
     let texts =
         summary.statuses.iter().map(|(status, times)| format!("{status}: {}", count(*times)));

@@ -86,7 +86,7 @@ pub(super) fn buckets_us(all: &Histogram) -> Vec<(f64, u64)> {
     all.buckets().map(|(ns, count)| (us(ns), count)).collect()
 }
 
-/// Microseconds.
+/// Nanoseconds as microseconds.
 pub(super) fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }

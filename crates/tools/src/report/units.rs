@@ -1,6 +1,6 @@
 //! Numbers for people: as many digits as say something, with their unit.
 
-/// `41,203`.
+/// A whole number with its thousands separated, as `41,203`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
@@ -54,7 +54,7 @@ pub fn bytes(value: f64) -> String {
     }
 }
 
-/// `12.5 s`, `2 min 5 s`, `1 h 0 min`.
+/// A length of time, as `12.5 s`, `2 min 5 s`, `1 h 0 min`.
 pub fn seconds(s: f64) -> String {
     let whole = s.round() as u64;
     match s {
@@ -64,7 +64,7 @@ pub fn seconds(s: f64) -> String {
     }
 }
 
-/// `2026-11-21 03:12:39 UTC`, of seconds since 1970.
+/// Seconds since 1970 as a date, `2026-11-21 03:12:39 UTC`.
 pub fn date(unix_s: f64) -> String {
     /// The last second of the year 9999.
     const LAST_S: f64 = 253_402_300_799.0;

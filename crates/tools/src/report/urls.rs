@@ -16,7 +16,7 @@ pub(super) const LINES_MAX: usize = 20;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PerUrl {
-    /// Method and URL.
+    /// The method and the URL.
     pub name: String,
     /// Requests that were answered.
     pub answers: u64,
@@ -32,7 +32,7 @@ pub struct PerUrl {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OtherUrls {
-    /// How many there are.
+    /// How many URLs have no row.
     pub urls: usize,
     /// All other URLs together.
     pub together: PerUrl,

@@ -11,20 +11,20 @@ use load::FailureKind;
 pub enum RunWarning {
     /// Threads of the generator were busy for this share of the time, in percent.
     GeneratorBusy(f64),
-    /// They waited for a processor for this share.
+    /// Threads of the generator waited for a processor for this share of the time, in percent.
     GeneratorStarved(f64),
     /// So few requests that a percentile is one of the slowest few.
     FewSamples {
         /// The percentile in question.
         percentile: f64,
-        /// How many there are.
+        /// How many requests there are.
         count: u64,
     },
     /// So few requests in some levels that their 99th percentiles are of the slowest few.
     FewInLevels {
         /// Levels of which that is so.
         few: usize,
-        /// How many there are.
+        /// How many levels there are.
         levels: usize,
     },
     /// The rate of the second half differs from that of the first by so much, in percent.

@@ -14,7 +14,7 @@ const LOG_RATIO: f64 = 20.0;
 /// Of so many decades 1, 2 and 5 of each are written beside the axis, of more only 1.
 const WRITTEN_DECADES: f64 = 2.5;
 
-/// Of so many they are lines at least.
+/// Up to so many decades, 1, 2 and 5 of each have a line, whether or not they are written.
 const DRAWN_DECADES: f64 = 6.0;
 
 /// A linear axis is what people expect: the other must be better by so much.
@@ -31,12 +31,12 @@ const DECADES_MAX: f64 = 12.0;
 pub(super) struct Axis {
     from: f64,
     to: f64,
-    /// Between ticks; `None` on a logarithmic axis.
+    /// The step between ticks; `None` on a logarithmic axis.
     step: Option<f64>,
 }
 
 impl Axis {
-    /// From 0 to a round value that is not below `max`.
+    /// An axis from 0 to a round value that is not below `max`.
     pub(super) fn linear(max: f64) -> Self {
         Self::stepped(max, 0.0)
     }

@@ -73,7 +73,7 @@ fn over(time: &TimeAxis, marks: &[f64]) -> String {
     out
 }
 
-/// For those who cannot see the drawing.
+/// The text that a screen reader has for the drawing.
 fn label(plot: &Plot, lines: &[Drawn], record: &RunRecord) -> String {
     let texts = lines.iter().filter_map(|drawn| {
         let whole = (drawn.line.whole)(record)?;
@@ -153,7 +153,7 @@ pub(super) fn place(across: f64, up: f64) -> (f64, f64) {
     (across * SIZE.0, (1.0 - up) * SIZE.1)
 }
 
-/// `M1 2L3 4`; empty without points.
+/// The path of a line, as `M1 2L3 4`; empty without points.
 pub(super) fn polyline(places: impl IntoIterator<Item = (f64, f64)>) -> String {
     let mut out = String::new();
     for (number, (x, y)) in places.into_iter().enumerate() {

@@ -102,7 +102,7 @@ fn tried(record: &RunRecord) -> Vec<TriedLoad<'_>> {
 struct Plots<'a> {
     tried: &'a [TriedLoad<'a>],
     across: Axis,
-    /// What a load counts.
+    /// The unit of a load.
     unit: &'a str,
 }
 

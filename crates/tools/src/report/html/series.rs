@@ -207,7 +207,7 @@ fn per_second(second: &PerSecond, count: u64) -> f64 {
     if second.length_s > 0.0 { count as f64 / second.length_s } else { 0.0 }
 }
 
-/// A second without answers has no percentiles.
+/// `value`, if it is above 0: a second without answers has no percentiles.
 fn positive(value: f64) -> Option<f64> {
     (value > 0.0).then_some(value)
 }
@@ -216,7 +216,7 @@ fn of_server(second: &PerSecond, value: fn(&ServerSecond) -> Option<f64>) -> Opt
     second.server.as_ref().and_then(value).filter(|value| !value.is_nan())
 }
 
-/// The same of the whole run.
+/// A figure of the server over the whole run.
 fn of_server_whole(record: &RunRecord, value: fn(&ServerRecord) -> f64) -> Option<f64> {
     record.summary.server.as_ref().map(value).filter(|value| !value.is_nan())
 }
@@ -238,7 +238,7 @@ pub(super) struct Point {
 }
 
 impl<'a> Bins<'a> {
-    /// Of a run.
+    /// The bins of a run.
     pub(super) fn of(record: &'a RunRecord) -> Self {
         let all = record.seconds.as_slice();
         let seconds = match all.split_last() {
@@ -253,7 +253,7 @@ impl<'a> Bins<'a> {
         self.each > 1
     }
 
-    /// From the first to the last second.
+    /// The time axis from the first to the last second.
     pub(super) fn axis(&self) -> TimeAxis {
         let finite = |at_s: f64| if at_s.is_finite() { at_s } else { 0.0 };
         let first = self.seconds.first().map_or(0.0, |first| first.until_s - first.length_s);
@@ -262,7 +262,7 @@ impl<'a> Bins<'a> {
         TimeAxis { from_s, to_s: if to_s > from_s { to_s } else { from_s + 1.0 } }
     }
 
-    /// For each bin when it begins.
+    /// When each bin begins, in seconds.
     pub(super) fn starts(&self) -> Vec<f64> {
         let first = |bin: &[PerSecond]| bin.first().map_or(0.0, |it| it.until_s - it.length_s);
         self.seconds.chunks(self.each).map(first).collect()
