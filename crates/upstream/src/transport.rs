@@ -93,7 +93,7 @@ fn unsecured(error: &io::Error) -> UpstreamError {
         }
         Some(refused) => refused.text.clone(),
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
-            "the server closed the connection within the handshake".to_owned()
+            "the server closed the connection during the TLS handshake".to_owned()
         }
         None => return UpstreamError::of_connect(error),
     };

@@ -29,7 +29,9 @@ pub(super) async fn open(stream: &mut Stream, request: &[u8]) -> Result<(), Upst
                 return match head.status() {
                     // The server speaks when it is spoken to: what has come already is not its.
                     200..=299 if len == answer.len() => Ok(()),
-                    200..=299 => Err(broken("the proxy says more than that it is connected")),
+                    200..=299 => {
+                        Err(broken("the proxy sent data of its own once it had connected"))
+                    }
                     status => {
                         let reason = String::from_utf8_lossy(head.reason()).into_owned();
                         Err(refused(&format!("{status} {reason}")))
@@ -37,10 +39,10 @@ pub(super) async fn open(stream: &mut Stream, request: &[u8]) -> Result<(), Upst
                 };
             }
             Ok(HeadProgress::Partial) if count == 0 => {
-                return Err(broken("the proxy says nothing"));
+                return Err(broken("the proxy closed the connection before it answered CONNECT"));
             }
             Ok(HeadProgress::Partial) if answer.len() < ANSWER_BYTES_MAX => {}
-            _ => return Err(broken("what the proxy says to CONNECT is not HTTP")),
+            _ => return Err(broken("the proxy's response to CONNECT is not HTTP")),
         }
     }
 }
