@@ -15,7 +15,8 @@ use std::time::Duration;
 /// Connections to accept before the others of this thread get a turn.
 const ACCEPTS_PER_TURN: usize = 32;
 
-/// How often is looked whether a connection still waits: others accept at once.
+/// The interval at which this thread checks whether the connection still waits: others accept it at
+/// once.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// How long a connection is left in the listen queue for a thread with a free slot.

@@ -9,7 +9,8 @@ use scoreboard::Pressure;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often is looked, and how often where the parent looks after memory.
+/// The interval between looks at unused memory, and the shorter one where the parent watches
+/// memory.
 const LOOK: Duration = Duration::from_secs(5);
 const SHORT_LOOK: Duration = Duration::from_secs(1);
 

@@ -54,8 +54,8 @@ pub(crate) enum TurnEnd {
 }
 
 impl WorkerThread {
-    /// Thread `row` of the child, which `wake` ends the sleep of. The process accepts no
-    /// more, and the connection that is served is the last one, once `drain` is raised.
+    /// Thread `row` of the child. `wake` ends its sleep. Once `drain` is raised the process accepts
+    /// no more, and the connection that is being served is the last one.
     ///
     /// # Errors
     /// When descriptors or memory are used up.

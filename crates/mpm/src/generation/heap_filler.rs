@@ -11,7 +11,7 @@ use runtime::process;
 const SIZES: std::ops::Range<usize> = 24..1064;
 const STEP: usize = 16;
 
-/// So many allocations side by side mean that there are no holes left of a size.
+/// This many allocations side by side show that the heap has no holes of their size left.
 const RUN: usize = 8;
 
 /// The largest overhead of the allocator for one chunk, in bytes.

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How long they may take to write what they have read before they are told to end.
 const PATIENCE_MS: u64 = 1000;
 
-/// How often is looked whether the last one has ended.
+/// The interval at which the parent checks whether the last program has ended.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Wait for `programs`, whose input is at its end. httpd sends them SIGTERM at once, which loses

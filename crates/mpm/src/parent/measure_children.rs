@@ -1,4 +1,4 @@
-//! What is looked at: the memory that children have, and what they do.
+//! Measures the memory of the children and what they do, a few of them at each look.
 
 use super::state::Parent;
 use super::state::auto_size::ChildrenUsage;

@@ -16,7 +16,7 @@ const REQUESTERS_MAX: usize = 1 << 16;
 /// Descriptors for what one request needs for a moment: what it brings along, and pipes.
 const SPARE: usize = DESCRIPTORS_EVER + 16;
 
-/// The log hears of refusals once in so long.
+/// The interval between log lines about refusals.
 const SILENCE_MS: u64 = 60_000;
 
 /// What there is of something, and how much of that belongs to one client.
@@ -36,7 +36,7 @@ pub(super) struct ManagerUsage {
 
 /// Bounds for what the script manager takes on, and when the log was last told of them.
 pub(super) struct ManagerCapacity {
-    /// Descriptors that the manager has when it does nothing, but for the sockets.
+    /// Descriptors that the manager has open when it does nothing, without those of `sockets`.
     base: usize,
     told_ms: Option<u64>,
     scripts_told_ms: Option<u64>,

@@ -18,7 +18,7 @@ pub(super) struct RunningProgram {
     owner: i32,
     /// The pipe that closes when exec has succeeded.
     launch: Option<OwnedFd>,
-    /// Whoever asked for it; `None` once he is gone.
+    /// The control socket of the request that asked for it; `None` once that is closed.
     control: Option<ProgramControl>,
     /// When it is told to end, once nobody listens.
     end_ms: Option<u64>,

@@ -5,7 +5,8 @@
 
 use runtime::memory::Peak;
 
-/// So many threads at work make what the process itself takes, its caches above all, a small part.
+/// The number of threads at work from which on what the process itself takes, its caches above all,
+/// is a small part of the peak.
 const THREADS_MIN: usize = 8;
 
 /// For how long a peak is one before the next begins.

@@ -15,7 +15,7 @@ use usage::ProcessUsage;
 pub use find::listening;
 pub(crate) use find::{exists, is_local};
 
-/// Processes whose memory is looked at in one second: it takes a walk through their pages.
+/// The most processes whose memory is read in one second: the kernel walks all their pages for it.
 const PSS_PER_SECOND: usize = 8;
 
 /// Watches a server on this machine, second by second.

@@ -51,7 +51,7 @@ pub enum DifferenceVerdict {
     Same(f64),
     /// Too few seconds to tell.
     TooShort,
-    /// The figure has no noise that is known, or none that is better.
+    /// The noise of the figure is not known, or neither direction is better.
     None,
 }
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Rows of a ramp at most.
 const BINS_MAX: usize = 20;
 
-/// Moments of a second at which its load is looked at.
+/// The moments of a second at which its load is sampled.
 const LOOKS: u32 = 10;
 
 /// Sums up the seconds of a run by their load.

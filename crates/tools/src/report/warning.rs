@@ -33,7 +33,7 @@ pub enum RunWarning {
     SilentAtFirst,
     /// Users, rate and latency do not fit together by so much, in percent (Little's law).
     Little(f64),
-    /// So many requests had waited longer than the 99th percentile when the run ended.
+    /// This many requests had waited longer than the 99th percentile when the run ended.
     Unanswered(u64),
     /// Arrivals that found no free connection, in percent.
     Late(f64),

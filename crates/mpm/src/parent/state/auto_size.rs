@@ -16,7 +16,8 @@ use runtime::memory::{Gauge, Memory};
 use scoreboard::{Basis, Pressure, SizingFigures};
 use server::{FIRST_GUESS_BYTES, MpmKind};
 
-/// How often is looked, and how often while workers become more or memory less.
+/// The interval between looks at memory, and the shorter one while workers are added or memory
+/// shrinks.
 pub(crate) const LOOK_MS: u64 = 1000;
 pub(crate) const SHORT_LOOK_MS: u64 = 250;
 
@@ -233,7 +234,7 @@ impl AutoSize {
         let enough = memory_budget.workers();
         let pressure = budget::pressure(memory.total_bytes, free_bytes, stalled);
         self.growth_bytes = free_bytes.saturating_sub(budget::tight_bytes(memory.total_bytes)) / 2;
-        // However often is looked, it grows once a second.
+        // It grows once a second, however often the parent looks.
         if pressure != Pressure::None || self.looked_ms >= self.bound_ms.saturating_add(LOOK_MS) {
             let before = self.bound.map_or(usize::MAX, |bound| bound.max(1));
             if pressure != Pressure::Tight || budget::is_large(pool_bytes, memory.total_bytes) {

@@ -189,8 +189,8 @@ impl Children {
         own.filter(|record| record.is_active()).count()
     }
 
-    /// Note which children of a generation ask to be replaced: of `target` that there are to be one
-    /// in eight at a time, and at least one.
+    /// Note which children of a generation ask to be replaced: at most one in eight of `target` at
+    /// a time, and at least one.
     pub(crate) fn see_who_retires(&mut self, generation: u32, board: &Scoreboard, target: usize) {
         let most = (target / 8).max(1);
         let mut retiring = self.of(generation).filter(|record| record.is_retiring()).count();

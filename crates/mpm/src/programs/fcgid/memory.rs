@@ -11,7 +11,7 @@ use runtime::memory::{self, Gauge, Memory};
 use scoreboard::Pressure;
 use std::collections::BTreeMap;
 
-/// How often is looked, and how often while somebody waits for room.
+/// The interval between looks at memory, and the shorter one while a request waits for room.
 const LOOK_MS: u64 = 1000;
 const SHORT_LOOK_MS: u64 = 200;
 
@@ -21,7 +21,7 @@ const WALKS_PER_LOOK: usize = 2;
 /// For how long there are no more processes after the kernel has killed one for want of memory.
 const HOLD_MS: u64 = 60_000;
 
-/// The log hears once in so long that there is no room.
+/// The interval between log lines that say that there is no room.
 const SILENCE_MS: u64 = 60_000;
 
 /// The memory of one process: now, and its peak.

@@ -24,7 +24,7 @@ const UNWANTED_BYTES_MAX: usize = 1 << 20;
 /// Bytes that are read at a time of what a process says.
 const PIECE_BYTES: usize = 8192;
 
-/// Such pieces that are read when it has ended: what a pipe holds.
+/// The most such pieces that are read when the process has ended: what a pipe holds.
 const LAST_PIECES: usize = 16;
 
 /// After so long a time there is room in the log again for what a process says.
@@ -183,7 +183,7 @@ impl FcgidProcess {
         }
     }
 
-    /// When it is to be told what was left out.
+    /// When the log is to be told how much was left out.
     pub(super) fn silence_ms(&self) -> u64 {
         self.speech.due_ms()
     }

@@ -13,7 +13,7 @@ pub(crate) const MAINTENANCE_MS: u64 = 1000;
 /// How often the log says that there should be more children than there may be.
 const FULL_TOLD_MS: u64 = 60_000;
 
-/// A generation with the number of children that it is to have.
+/// A generation and its target: how many children it is to have.
 pub(crate) struct ChildPool {
     pub(crate) generation: Arc<Generation>,
     /// Active children that there may be at present.
@@ -27,7 +27,7 @@ pub(crate) struct ChildPool {
 /// The children that share a set of listening sockets: those whose slots leave this remainder.
 #[derive(Clone, Copy)]
 pub(crate) struct Bucket {
-    /// Active children that there are to be.
+    /// The number of active children to aim for.
     pub(crate) target: usize,
     pub(crate) rate: SpawnRate,
 }
@@ -71,12 +71,12 @@ impl ChildPool {
         self.generation.number
     }
 
-    /// Active children that there are to be.
+    /// The number of active children to aim for, in all buckets.
     pub(crate) fn target(&self) -> usize {
         self.buckets.iter().map(|bucket| bucket.target).sum()
     }
 
-    /// When the number is looked after something to do next.
+    /// When the number of children is next to be adjusted.
     pub(crate) fn due_ms(&self) -> u64 {
         if self.generation.layout.spare.is_some() { self.due_ms } else { u64::MAX }
     }
@@ -86,7 +86,7 @@ impl ChildPool {
         self.told.may_tell(now_ms, true)
     }
 
-    /// Want no more than `children`.
+    /// Aim for no more than `children`.
     pub(crate) fn settle_for(&mut self, children: usize) {
         let count = self.buckets.len();
         for (index, bucket) in self.buckets.iter_mut().enumerate() {
