@@ -162,7 +162,7 @@ fn nobody_waits_for_a_child_that_works_on_after_its_answer(mpm: Mpm) {
         assert_eq!(client.get("/hello.php").text(), HELLO);
         assert!(begun.elapsed() < Duration::from_millis(1500), "{round}: {:?}", begun.elapsed());
     }
-    let said = server.error_text().matches("another child is asked").count();
+    let said = server.error_text().matches("the request is sent to another child").count();
     assert_eq!(said, 1, "it is known from then on: {}", server.error_text());
 }
 
