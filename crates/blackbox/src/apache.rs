@@ -36,6 +36,7 @@ const MODULES: &[&str] = &[
     "headers",
     "mime",
     "negotiation",
+    "ratelimit",
     "remoteip",
     "reqtimeout",
     "setenvif",

@@ -124,6 +124,7 @@ static TABLE: &[&Module] = &[
     &filter::deflate::MODULE,
     &filter::brotli::MODULE,
     &filter::substitute::MODULE,
+    &filter::ratelimit::MODULE,
     &files::MODULE,
 ];
 
@@ -160,6 +161,7 @@ static SHOWN: &[&Module] = &[
     &filter::deflate::MODULE,
     &filter::brotli::MODULE,
     &filter::substitute::MODULE,
+    &filter::ratelimit::MODULE,
     &env::MODULE,
     &expires::MODULE,
     &headers::MODULE,

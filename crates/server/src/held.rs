@@ -5,6 +5,7 @@
 use crate::accounting::TimeSpent;
 use crate::context::Context;
 use crate::received_request::ReceivedRequest;
+use crate::send_rate::{PacedResponse, SendRate};
 use crate::slots::{Slot, SlotPlace, Slots};
 use runtime::clock;
 use scoreboard::WaitCause;
@@ -22,6 +23,8 @@ pub struct HeldSlot {
     /// Since when the slot is held.
     since_ns: Cell<u64>,
     spent: Rc<TimeSpent>,
+    /// The rate at which the response is sent, if it has one.
+    paced: RefCell<Option<PacedResponse>>,
 }
 
 impl HeldSlot {
@@ -50,7 +53,7 @@ impl HeldSlot {
     ) -> Self {
         let (slot, place) = (RefCell::new(slot), RefCell::new(place));
         let (bytes, since_ns) = (Cell::new(0), Cell::new(started_ns));
-        Self { slot, place, bytes, started_ns, since_ns, spent }
+        Self { slot, place, bytes, started_ns, since_ns, spent, paced: RefCell::default() }
     }
 
     /// Where the time of the request goes.
@@ -61,6 +64,38 @@ impl HeldSlot {
     /// How much was sent, for the scoreboard.
     pub(crate) fn set_bytes(&self, bytes: u64) {
         self.bytes.set(bytes);
+    }
+
+    /// What is sent from now on is sent at this rate.
+    pub(crate) fn pace(&self, rate: Option<SendRate>) {
+        self.paced.replace(rate.map(PacedResponse::new));
+    }
+
+    /// How long nothing may be sent, 0 if something may be; `None` if there is no rate.
+    pub(crate) fn wait_ms(&self) -> Option<u64> {
+        self.paced.borrow().as_ref().map(|paced| paced.wait_ms(clock::monotonic_ms()))
+    }
+
+    /// The wait is over.
+    pub(crate) fn begin_interval(&self) {
+        if let Some(paced) = self.paced.borrow_mut().as_mut() {
+            paced.begin_next();
+        }
+    }
+
+    /// How much of `wanted` may be sent now.
+    pub(crate) fn allowed(&self, wanted: usize) -> usize {
+        let mut paced = self.paced.borrow_mut();
+        let Some(paced) = paced.as_mut() else { return wanted };
+        let allowed = paced.allowed(wanted as u64, clock::monotonic_ms());
+        usize::try_from(allowed).unwrap_or(wanted)
+    }
+
+    /// So many bytes were sent.
+    pub(crate) fn count_paced(&self, bytes: u64) {
+        if let Some(paced) = self.paced.borrow_mut().as_mut() {
+            paced.sent(bytes);
+        }
     }
 
     /// How long ago the request came.

@@ -56,6 +56,7 @@ pub mod response;
 mod response_head;
 pub mod script;
 mod script_cache;
+pub mod send_rate;
 mod server;
 pub mod sharing;
 pub mod short_size;

@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::representation::Representation;
+use crate::send_rate::SendRate;
 use crate::transport::Transport;
 use http1::PageFacts;
 use message::{Field, ResponseHead, Status};
@@ -38,6 +39,8 @@ pub struct Response {
     pub date_s: Option<i64>,
     /// Whoever speaks on the stream when the head was sent, which has no body then.
     pub takes_over: Option<TakesOver>,
+    /// How fast it is sent; `None` for as fast as the client takes it.
+    pub rate: Option<SendRate>,
     /// What filters leave for the access log; of a stream it is complete when that has been sent.
     pub notes: Option<Notes>,
 }
@@ -184,6 +187,7 @@ impl Response {
             is_raw: false,
             date_s: None,
             takes_over: None,
+            rate: None,
             notes: None,
         }
     }

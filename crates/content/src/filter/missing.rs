@@ -33,8 +33,8 @@ pub(crate) fn missing<'n>(
 pub fn warn(builder: &Builder, call: &Call<'_>, names: &str) {
     for name in missing(names, &|symbol| builder.has_module(symbol)) {
         let text = format!(
-            "there is no output filter {name}: content that needs it gets 503, because it is not \
-             sent without the filter"
+            "there is no output filter {name} (its module is not there): content that needs it \
+             gets 503, because it is not sent without the filter"
         );
         call.warn(None, text);
     }

@@ -7,6 +7,7 @@ mod coding;
 pub mod deflate;
 pub(crate) mod input;
 pub mod missing;
+pub mod ratelimit;
 mod recode;
 pub mod smart;
 pub mod substitute;
@@ -111,6 +112,7 @@ const FILTERS: &[(&str, FilterKind)] = &[
     ("DEFLATE", FilterKind::Deflate),
     ("BROTLI_COMPRESS", FilterKind::Brotli),
     ("SUBSTITUTE", FilterKind::Substitute),
+    ("RATE_LIMIT", FilterKind::RateLimit),
 ];
 
 /// A filter.
@@ -120,6 +122,7 @@ pub(crate) enum FilterKind {
     Deflate,
     Brotli,
     Substitute,
+    RateLimit,
 }
 
 impl FilterKind {
@@ -133,6 +136,7 @@ impl FilterKind {
         Self::find(name).filter(|kind| match kind {
             Self::Inflate | Self::Deflate | Self::Brotli => true,
             Self::Substitute => has_module("substitute_module"),
+            Self::RateLimit => has_module("ratelimit_module"),
         })
     }
 
@@ -143,6 +147,8 @@ impl FilterKind {
             Self::Inflate => 9,
             Self::Substitute => 10,
             Self::Deflate | Self::Brotli => 20,
+            // After all that changes content, and after the head has joined it.
+            Self::RateLimit => 49,
         }
     }
 }
@@ -331,6 +337,8 @@ pub(crate) async fn finish(
             Some(FilterKind::Deflate) => deflate(facts, &mut response).await,
             Some(FilterKind::Brotli) => brotli(facts, &mut response).await,
             Some(FilterKind::Substitute) => substituted(facts, &mut response).await?,
+            Some(FilterKind::RateLimit) if facts.is_subrequest => {}
+            Some(FilterKind::RateLimit) => response.rate = ratelimit::rate(facts.env, facts.log),
             None => {}
         }
     }
@@ -452,7 +460,7 @@ pub(crate) fn codings(
         match kind {
             Some(FilterKind::Inflate) if coding::is_coded(whole) => return Err(Uncertain),
             Some(FilterKind::Inflate) | None => {}
-            Some(FilterKind::Substitute) => return Err(Uncertain),
+            Some(FilterKind::Substitute | FilterKind::RateLimit) => return Err(Uncertain),
             Some(_) if coding::is_coded(whole) => {}
             Some(FilterKind::Deflate) if length <= deflate::SMALL_BYTES => {}
             Some(FilterKind::Deflate) => found.push(Coding::Gzip),

@@ -145,10 +145,10 @@ pub(crate) async fn writable(
 }
 
 /// Shows a connection as writing on the scoreboard while it lives.
-struct WritingCount<'a>(&'a Context);
+pub(super) struct WritingCount<'a>(&'a Context);
 
 impl<'a> WritingCount<'a> {
-    fn new(context: &'a Context) -> Self {
+    pub(super) fn new(context: &'a Context) -> Self {
         context.process_row().inspect(|row| row.writing_changed(1));
         Self(context)
     }

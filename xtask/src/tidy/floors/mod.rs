@@ -28,7 +28,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "site",
             "mpm_settings request_state thread_state waiting",
             "content_coding descriptors failure going_on http_date identity input_filter",
-            "key_number large_future negotiated resolve short_size table transport",
+            "key_number large_future negotiated resolve send_rate short_size table transport",
         ],
     ),
     (

@@ -255,6 +255,7 @@ impl Connection {
             body.pieces.clear();
         }
         let mut sent = SentBytes::default();
+        held.pace(response.rate);
         let result = self.transmit(out, body, delimiter, held, &mut sent).await;
         let delivery = match &result {
             Ok(()) => Delivery::Whole,

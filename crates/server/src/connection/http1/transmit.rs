@@ -7,11 +7,12 @@ use super::pending::PendingOutput;
 use super::state::Connection;
 use crate::accounting::{self, TimeSpent};
 use crate::connection::body_faults::{cut_short, poll_source, truncated};
-use crate::connection::waits::{unless_gone, writable};
+use crate::connection::waits::{WritingCount, unless_gone, writable};
 use crate::file_response::load_cold;
 use crate::held::HeldSlot;
 use crate::representation::Representation;
 use crate::response::{Body, BodyPiece, BodySource};
+use scoreboard::WaitCause;
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
@@ -19,6 +20,7 @@ use std::os::unix::fs::FileExt;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
 /// Part of a file that one turn may send, so that the others of this thread get theirs.
 pub(crate) const TURN_BYTES: u64 = 1 << 20;
@@ -191,8 +193,10 @@ impl Connection {
         sent: &mut u64,
     ) -> io::Result<()> {
         while !bytes.is_empty() {
-            match self.transport.try_send(bytes, more) {
+            let count = self.allowed(bytes.len(), held).await?;
+            match self.transport.try_send(&bytes[..count], more && count == bytes.len()) {
                 Ok(taken) => {
+                    count_paced(held, taken as u64);
                     *sent += taken as u64;
                     bytes = &bytes[taken..];
                 }
@@ -201,6 +205,24 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// How much of `wanted` bytes the socket may be given, once it may be given any. Nobody needs a
+    /// slot or a thread to wait for that, only a timer.
+    async fn allowed(&mut self, wanted: usize, held: Option<&HeldSlot>) -> io::Result<usize> {
+        let Some((held, wait_ms)) = held.and_then(|held| Some((held, held.wait_ms()?))) else {
+            return Ok(wanted);
+        };
+        if wait_ms > 0 {
+            held.release();
+            let _waiting = held.spent().wait(WaitCause::ClientWrite);
+            let context = self.context.clone();
+            let _writing = WritingCount::new(&context);
+            let sleep = pin!(runtime::timer::sleep(Duration::from_millis(wait_ms)));
+            unless_gone(self, sleep).await.ok_or(io::ErrorKind::ConnectionReset)?;
+            held.begin_interval();
+        }
+        Ok(held.allowed(wanted))
     }
 
     /// Send `length` bytes of a file. A file that ends early ends the connection: the length was
@@ -219,6 +241,7 @@ impl Connection {
         let end = offset + length;
         while offset < end {
             let count = usize::try_from((end - offset).min(TURN_BYTES)).unwrap_or(usize::MAX);
+            let count = self.allowed(count, held).await?;
             load_cold(source, offset, count, held.map(HeldSlot::spent)).await?;
             let Some(mut sender) = self.transport.file_sender() else {
                 return self.copy_file(source, offset, end - offset, held, sent).await;
@@ -226,6 +249,7 @@ impl Connection {
             match sender.try_send_file(source.file.as_fd(), &mut offset, count) {
                 Ok(0) => return Err(self.truncated(source)),
                 Ok(taken) => {
+                    count_paced(held, taken as u64);
                     *sent += taken as u64;
                     if offset < end {
                         runtime::thread::yield_now().await;
@@ -284,6 +308,11 @@ impl Connection {
     fn truncated(&self, source: &Representation) -> io::Error {
         truncated(&self.context, self.peer, source)
     }
+}
+
+/// So many bytes were sent.
+fn count_paced(held: Option<&HeldSlot>, bytes: u64) {
+    held.inspect(|held| held.count_paced(bytes));
 }
 
 fn is_again(error: &io::Error) -> bool {
