@@ -115,7 +115,7 @@ fn words_of_other_servers_lead_to_the_right_ones(_mpm: Mpm) {
         (&["serve", "--port=8400"], "write --listen ADDR:PORT"),
         (&["serve", "--root", folder], "write trivet serve DIR"),
         (&["serve", "--lisen", "8400"], "did you mean --listen?"),
-        (&["serve", folder, "8400"], "what is '8400' for?"),
+        (&["serve", folder, "8400"], "'8400' is one too many"),
         (&[folder], "write trivet serve /"),
         (&["http://127.0.0.1/"], "write trivet bench http://127.0.0.1/"),
         (&["--listen", "8400"], "write trivet serve [DIR] --listen"),
