@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use blackbox::httpd::Root;
 use blackbox::load::{Tally, rounds, under_load};
-use blackbox::{Client, Mpm, Said, each_mpm, process, until, wait_for};
+use blackbox::scratch::Scratch;
+use blackbox::{Client, Mpm, Said, Site, each_mpm, process, until, wait_for};
 
 const LARGE_BYTES: usize = 300_000;
 
@@ -265,6 +266,46 @@ fn old_generations_take_no_slots_of_the_new_one(mpm: Mpm) {
     }
 }
 
+/// The parent holds the logs of both generations open, and their children those of one.
+fn a_child_keeps_as_many_files_open_after_a_restart_as_before(mpm: Mpm) {
+    const LOGS: usize = 210;
+    const FILES: usize = 20;
+    let logs = Scratch::new();
+    let mut site = Site::new(mpm).descriptors(512).directives(&[
+        "ServerLimit 1",
+        "StartServers 1",
+        "ThreadsPerChild 1",
+        "MaxRequestWorkers 1",
+    ]);
+    for nth in 0..LOGS {
+        let log = logs.join(format!("{nth}.log"));
+        site = site.directive(format!("CustomLog {} %U", log.display()));
+    }
+    // Too large to be kept in memory.
+    for nth in 0..FILES {
+        site = site.file(format!("{nth}.bin"), vec![b'x'; 40_000]);
+    }
+    let server = site.start();
+    let open = || server.children().into_iter().map(process::descriptors).sum::<usize>();
+    let open_after_requests = || {
+        for nth in 0..FILES {
+            assert_eq!(server.get(&format!("/{nth}.bin")).status, 200);
+        }
+        open()
+    };
+    // Files that have been changed just now are not kept.
+    let first = open();
+    let before = until("files that are kept open", 20, || {
+        let now = open_after_requests();
+        (now >= first + FILES).then_some(now)
+    });
+    let old = server.children();
+    server.signal(libc::SIGUSR1);
+    assert_gone(&old);
+    let after = open_after_requests();
+    assert!(after.abs_diff(before) <= 3, "{before} descriptors before, {after} after");
+}
+
 each_mpm! {
     graceful_restarts_under_load_lose_nothing,
     a_client_that_is_alone_is_answered_all_through_restarts,
@@ -275,4 +316,5 @@ each_mpm! {
     an_idle_connection_of_an_old_generation_ends_at_its_timeout,
     graceful_shutdown_timeout_bounds_old_generations,
     old_generations_take_no_slots_of_the_new_one,
+    a_child_keeps_as_many_files_open_after_a_restart_as_before,
 }

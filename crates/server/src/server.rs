@@ -81,7 +81,12 @@ impl Server {
         let pools = std::mem::take(&mut self.pools);
         self.site.gather_counted();
         drop((held, pools));
-        self.descriptors(); // the same in all processes
+    }
+
+    /// Find out what a process may have open that has what this one has, so that children need not.
+    /// A parent that has had children holds their channels and other generations open, too.
+    pub fn count_descriptors(&self) {
+        self.descriptors();
     }
 
     /// Addresses to listen on.

@@ -102,6 +102,10 @@ impl Generation {
             let filler = HeapFiller::take();
             runtime::thread::prepare_fork();
             server.gather_counted();
+            // Later a child has let go of much that this process holds, and counts for itself.
+            if number == 0 {
+                server.count_descriptors();
+            }
             filler
         });
         let (server, board) = (Arc::new(server), Arc::new(board));
