@@ -14,6 +14,7 @@ use expr::{Facts, FileError, FileKind, FileStatus, Matches, ServerVariable, Time
 use logging::sink::local_time;
 use message::Status;
 use runtime::file::{self, FileType};
+use runtime::process;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::Read;
@@ -215,7 +216,6 @@ fn on_off(on: bool) -> Option<Cow<'static, [u8]>> {
 
 impl Facts for RequestFacts<'_, '_> {
     fn variable(&self, variable: ServerVariable) -> Option<Cow<'_, [u8]>> {
-        let RequestContext { host, settings, .. } = self.request;
         let (request, received) = (self.request, self.request.received());
         let view = received.view();
         match variable {
@@ -229,7 +229,7 @@ impl Facts for RequestFacts<'_, '_> {
             | ServerVariable::RequestLogId
             | ServerVariable::ConnLogId => None,
             ServerVariable::RemoteUser => request.authentication.user.as_deref().map(Cow::Borrowed),
-            ServerVariable::ServerAdmin => host.server_admin.clone().and_then(owned),
+            ServerVariable::ServerAdmin => request.host.server_admin.clone().and_then(owned),
             ServerVariable::ServerName => owned(request.server_name()),
             ServerVariable::ServerPort => owned(request.server_port().to_string()),
             ServerVariable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
@@ -270,10 +270,7 @@ impl Facts for RequestFacts<'_, '_> {
             ServerVariable::ConnRemoteAddr => {
                 owned(received.other_end().ip().to_canonical().to_string())
             }
-            ServerVariable::ServerSoftware => {
-                let _ = settings;
-                owned(crate::identity::banner(request.site().tokens))
-            }
+            ServerVariable::ServerSoftware => owned(crate::identity::banner(request.site().tokens)),
             ServerVariable::HealthCheckBody => None,
         }
     }
@@ -371,14 +368,14 @@ impl Facts for RequestFacts<'_, '_> {
     }
 }
 
-/// The name of the user that owns the file; groups have none here.
+/// The name of the file's owner, or of its group.
 fn owner(request: &RequestContext<'_>, variable: ServerVariable) -> Option<Cow<'static, [u8]>> {
     // A handler may have taken the file, or had no need to open it.
     let status =
         request.found.as_ref().map(|entry| entry.status).ok().or(request.mapping.status)?;
     match variable {
-        ServerVariable::ScriptUser => owned(runtime::process::user_by_id(status.uid)?.name),
-        _ => None,
+        ServerVariable::ScriptGroup => owned(process::group_by_id(status.gid)?),
+        _ => owned(process::user_by_id(status.uid)?.name),
     }
 }
 
