@@ -62,7 +62,6 @@ enum ProviderCondition {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ProtocolFlags {
     changes: bool,
-    changes_length: bool,
     no_ranges: bool,
     no_cache: bool,
 }
@@ -187,9 +186,9 @@ impl ProtocolFlags {
         let mut flags = Self::default();
         for word in text.split([';', ',', ' ', '\t']) {
             match word.to_ascii_lowercase().as_str() {
-                "change=yes" => (flags.changes, flags.changes_length) = (true, true),
-                "change=no" => (flags.changes, flags.changes_length) = (false, false),
-                "change=1:1" => flags.changes = true,
+                // The length that is sent is the content's own, whatever a filter does to that.
+                "change=yes" | "change=1:1" => flags.changes = true,
+                "change=no" => flags.changes = false,
                 "byteranges=no" => flags.no_ranges = true,
                 "cache=no" => flags.no_cache = true,
                 _ => {} // proxy=... concerns answers of another server only
