@@ -90,16 +90,7 @@ impl Sink {
     pub fn write(&self, line: &[u8]) -> io::Result<()> {
         let Some(buffer) = &self.buffer else { return self.put(line) };
         let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut result = Ok(());
-        if buffer.len() + line.len() > BUFFER_BYTES {
-            result = self.put(&buffer);
-            buffer.clear();
-        }
-        match line.len() >= BUFFER_BYTES {
-            true => return self.put(line),
-            false => buffer.extend_from_slice(line),
-        }
-        result
+        collect(&mut buffer, line, |bytes| self.put(bytes))
     }
 
     /// Write what was collected.
@@ -229,6 +220,26 @@ impl SinkOutput {
     }
 }
 
+/// Add a line to those in `buffer`. What that has no room for is given to `put`, the lines before
+/// first; the error tells of whichever is lost.
+fn collect(
+    buffer: &mut Vec<u8>,
+    line: &[u8],
+    mut put: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut before = Ok(());
+    if !buffer.is_empty() && buffer.len() + line.len() > BUFFER_BYTES {
+        before = put(buffer);
+        buffer.clear();
+    }
+    if line.len() < BUFFER_BYTES {
+        buffer.extend_from_slice(line);
+        return before;
+    }
+    let own = put(line);
+    before.and(own)
+}
+
 /// One system call: O_APPEND makes it atomic among processes. A short write (disk nearly full) is
 /// not continued, because its rest could land behind another process's line.
 fn put_whole(mut file: &File, line: &[u8]) -> io::Result<()> {
@@ -280,5 +291,33 @@ pub fn local_time(unix_s: i64) -> CalendarSecond {
         yday: time.year_day,
         offset_s: time.offset_s,
         zone: ZoneName::new(&time.zone[..zone_bytes]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_lost_with_those_collected_before_are_told() {
+        let (short, long) = (&[b'a'; 3000][..], &[b'b'; BUFFER_BYTES][..]);
+        for (lines, fails_at, written, told) in [
+            (&[short, long][..], 0, &[3000, 4096][..], [true, false]),
+            (&[short, long], 1, &[3000, 4096], [true, false]),
+            (&[short, long], 2, &[3000, 4096], [true, true]),
+            (&[short, short], 0, &[3000], [true, false]),
+            (&[long, short], 1, &[4096], [true, true]),
+        ] {
+            let (mut buffer, mut lengths) = (Vec::new(), Vec::new());
+            let results = [0, 1].map(|nth: usize| {
+                let put = |bytes: &[u8]| {
+                    let fails = lengths.len() == fails_at;
+                    lengths.push(bytes.len());
+                    if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+                };
+                collect(&mut buffer, lines[nth], put).is_ok()
+            });
+            assert_eq!((&lengths[..], results), (written, told), "{fails_at} of {}", lines.len());
+        }
     }
 }
