@@ -108,8 +108,9 @@ impl VirtualUser {
             }
             Inspect::Every(tell) => {
                 let _ = shared.first_head.set(capture.head.bytes().to_vec());
-                tell(answer.status, capture.head.bytes(), &capture.body);
-                capture.body.clear();
+                // More was kept only where an expectation wants it.
+                let shown = capture.body.len().min(INSPECTED_BYTES);
+                tell(answer.status, capture.head.bytes(), &capture.body[..shown]);
             }
         }
         let options = &shared.options;
@@ -268,3 +269,7 @@ impl VirtualUser {
 fn is_set_cookie(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"set-cookie")
 }
+
+#[cfg(test)]
+#[path = "user_tests.rs"]
+mod tests;
