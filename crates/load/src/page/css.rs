@@ -177,7 +177,7 @@ fn url_of_name(scanner: &mut CssScanner<'_>) -> Option<Vec<u8>> {
         return None;
     }
     if name.eq_ignore_ascii_case(b"url") {
-        return Some(scanner.url());
+        return scanner.url();
     }
     let is_set = [b"image-set".as_slice(), b"-webkit-image-set"]
         .iter()
@@ -192,7 +192,7 @@ fn url_of_name(scanner: &mut CssScanner<'_>) -> Option<Vec<u8>> {
             b'"' | b'\'' => return Some(inner.string()),
             _ if is_name_byte(byte) => {
                 if inner.name().eq_ignore_ascii_case(b"url") && inner.peek() == Some(b'(') {
-                    return Some(inner.url());
+                    return inner.url();
                 }
             }
             _ => inner.skip_one(),
@@ -287,19 +287,28 @@ impl<'a> CssScanner<'a> {
         &self.text[begin..]
     }
 
-    /// What stands within the parentheses of a URL, quoted or not.
-    fn url(&mut self) -> Vec<u8> {
+    /// What stands within the parentheses of a URL, quoted or not; `None` if that is none.
+    fn url(&mut self) -> Option<Vec<u8>> {
         self.at += 1;
         self.skip_space();
         let url = match self.peek() {
-            Some(b'"' | b'\'') => self.string(),
-            _ => self.until(b")", true),
+            Some(b'"' | b'\'') => Some(self.string()),
+            _ => self.bare_url(),
         };
-        while self.peek().is_some_and(|byte| byte != b')') {
-            self.at += 1;
+        // What is left may hide its `)` (CSS Syntax section 4.3.14).
+        while let Some(byte) = self.peek().filter(|byte| *byte != b')') {
+            self.at += if byte == b'\\' { 2 } else { 1 };
         }
         self.at = (self.at + 1).min(self.text.len());
-        url.trim_ascii().to_vec()
+        url.map(|url| url.trim_ascii().to_vec())
+    }
+
+    /// A URL without quotes: blanks stand at its ends only, and quotes and parentheses nowhere
+    /// (CSS Syntax section 4.3.6).
+    fn bare_url(&mut self) -> Option<Vec<u8>> {
+        let url = self.until(b")(\"' \t\n\r\x0c");
+        self.skip_space();
+        matches!(self.peek(), None | Some(b')')).then_some(url)
     }
 
     fn skip_space(&mut self) {
@@ -312,23 +321,17 @@ impl<'a> CssScanner<'a> {
     fn string(&mut self) -> Vec<u8> {
         let quote = [self.text[self.at], b'\n'];
         self.at += 1;
-        let inner = self.until(&quote, false);
+        let inner = self.until(&quote);
         self.at = (self.at + 1).min(self.text.len());
         inner
     }
 
-    fn until(&mut self, ends: &[u8], is_url: bool) -> Vec<u8> {
+    fn until(&mut self, ends: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        while let Some(byte) = self.peek() {
-            if ends.contains(&byte) {
-                break;
-            }
+        while let Some(byte) = self.peek().filter(|byte| !ends.contains(byte)) {
             self.at += 1;
             match byte {
                 b'\\' => self.escape(&mut out),
-                // In a URL without quotes these can only stand at its ends: with more behind them
-                // it would be none (CSS Syntax section 4.3.6), which is not looked for.
-                b'\n' | b'\r' if is_url => {}
                 byte => out.push(byte),
             }
         }
