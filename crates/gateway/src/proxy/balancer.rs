@@ -97,7 +97,7 @@ impl Balancer {
 
     /// The member that has `route`, or that stands in for the one that has it.
     pub(crate) fn routed(&self, route: &str, tried: &[usize]) -> Option<usize> {
-        let nth = choose::routed(&self.members, route, tried, 1)?;
+        let nth = choose::routed(&self.members, route, tried)?;
         choose::charge(&self.members, &mut self.shares(), nth);
         Some(nth)
     }

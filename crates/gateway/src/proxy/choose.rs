@@ -2,6 +2,7 @@
 //! of proxy_util.c), and in it the ways of the lbmethod_* modules. Only arithmetic.
 
 use super::worker::ProxyWorker;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// By what the next member is chosen.
@@ -121,34 +122,53 @@ fn among(choice: &mut MemberChoice<'_>, set: impl Iterator<Item = usize>, tried:
 
 /// The member of a route, standbys last; one that cannot be asked may name another
 /// (find_route_worker of mod_proxy_balancer.c).
-pub(crate) fn routed(
-    members: &[Arc<ProxyWorker>],
-    route: &str,
-    tried: &[usize],
-    depth: usize,
-) -> Option<usize> {
-    for is_standby in [false, true] {
-        for (nth, member) in members.iter().enumerate() {
-            let parameters = &member.parameters;
-            if parameters.states.is_standby != is_standby
-                || parameters.route.is_empty()
-                || parameters.route != route
-            {
-                continue;
-            }
-            if member.is_usable() && !tried.contains(&nth) {
-                return Some(nth);
-            }
-            if !parameters.redirect.is_empty()
-                // Redirects may go in a circle.
-                && depth < members.len()
-                && let Some(other) = routed(members, &parameters.redirect, tried, depth + 1)
-            {
-                return Some(other);
+pub(crate) fn routed(members: &[Arc<ProxyWorker>], route: &str, tried: &[usize]) -> Option<usize> {
+    RouteSearch { members, tried, in_vain: HashMap::new() }.find(route, 1)
+}
+
+/// A search for the member of a route.
+struct RouteSearch<'s> {
+    members: &'s [Arc<ProxyWorker>],
+    tried: &'s [usize],
+    /// Routes that led to nobody, and behind how many redirects at least. Those that lead to each
+    /// other would be looked at again and again, each time in as many ways as there are members.
+    in_vain: HashMap<&'s str, usize>,
+}
+
+impl<'s> RouteSearch<'s> {
+    fn find(&mut self, route: &str, depth: usize) -> Option<usize> {
+        for is_standby in [false, true] {
+            for (nth, member) in self.members.iter().enumerate() {
+                let parameters = &member.parameters;
+                if parameters.states.is_standby != is_standby
+                    || parameters.route.is_empty()
+                    || parameters.route != route
+                {
+                    continue;
+                }
+                if member.is_usable() && !self.tried.contains(&nth) {
+                    return Some(nth);
+                }
+                if let Some(other) = self.redirected(&parameters.redirect, depth) {
+                    return Some(other);
+                }
             }
         }
+        None
     }
-    None
+
+    /// Redirects may go in a circle.
+    fn redirected(&mut self, route: &'s str, depth: usize) -> Option<usize> {
+        let is_in_vain = self.in_vain.get(route).is_some_and(|least| *least <= depth);
+        if route.is_empty() || depth >= self.members.len() || is_in_vain {
+            return None;
+        }
+        let found = self.find(route, depth + 1);
+        if found.is_none() {
+            self.in_vain.insert(route, depth);
+        }
+        found
+    }
 }
 
 /// Sessions count, too: as if the member had been chosen.
@@ -229,9 +249,30 @@ mod tests {
     fn a_session_stays_where_it_is() {
         let members = group(&["route=a", "route=b", "route=c redirect=a status=D"]);
         for (route, expected) in [("a", Some(0)), ("b", Some(1)), ("c", Some(0)), ("d", None)] {
-            assert_eq!(routed(&members, route, &[], 1), expected, "{route}");
+            assert_eq!(routed(&members, route, &[]), expected, "{route}");
         }
         let circle = group(&["route=a redirect=b status=D", "route=b redirect=a status=D"]);
-        assert_eq!(routed(&circle, "a", &[], 1), None);
+        assert_eq!(routed(&circle, "a", &[]), None);
+        // Who stands behind is found where the circle has gone round as often as there are members.
+        let members = [
+            "route=a redirect=b status=D",
+            "route=b redirect=a status=D",
+            "route=b",
+            "route=a",
+            "",
+        ];
+        assert_eq!(routed(&group(&members[..4]), "a", &[]), Some(2));
+        assert_eq!(routed(&group(&members), "a", &[]), Some(3));
+    }
+
+    #[test]
+    fn members_that_all_lead_to_each_other_are_soon_done_with() {
+        let members: Vec<String> = (0..60)
+            .map(|nth| format!("route={} redirect={} status=D", nth % 3, (nth + 1) % 3))
+            .collect();
+        let members: Vec<&str> = members.iter().map(String::as_str).collect();
+        assert_eq!(routed(&group(&members), "0", &[]), None);
+        let with_last = [&members[..], &["route=2"]].concat();
+        assert_eq!(routed(&group(&with_last), "0", &[]), Some(60));
     }
 }
