@@ -8,7 +8,7 @@
 
 use super::PAGE_BYTES;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -125,8 +125,9 @@ impl Free {
 impl Drop for Free {
     fn drop(&mut self) {
         self.shrink();
-        // Should its future outlive what this thread keeps, the block stays where it is.
+        // Should its future outlive what this thread keeps, `give_back` frees it with that.
         if let (Some(own), Some(layout)) = (self.own.take_if(|own| !own.is_used), own_layout()) {
+            OWN.set(None);
             // SAFETY: it was allocated with this layout by `keep_block`, and nobody has it.
             unsafe { dealloc(own.block.as_ptr(), layout) };
         }
@@ -135,6 +136,10 @@ impl Drop for Free {
 
 thread_local! {
     static FREE: RefCell<Free> = RefCell::default();
+
+    /// Where the block lies that stays. Nothing is to be done for it when the thread ends, so that
+    /// it is known for longer than `FREE` is there.
+    static OWN: Cell<Option<NonNull<u8>>> = const { Cell::new(None) };
 }
 
 /// Free the blocks of this thread that nobody uses.
@@ -149,6 +154,7 @@ pub(crate) fn keep_block() {
         if free.own.is_none() {
             // SAFETY: the layout has a size.
             let block = own_layout().and_then(|layout| NonNull::new(unsafe { alloc(layout) }));
+            OWN.set(block);
             free.own = block.map(|block| Own { block, is_used: false });
         }
     };
@@ -179,8 +185,18 @@ fn give_back(block: NonNull<u8>, layout: Layout) {
         class(layout).is_some_and(|class| free.borrow_mut().give_back(class, block))
     };
     if !FREE.try_with(keep).unwrap_or(false) {
-        // SAFETY: it was allocated with this layout by `take`, on whatever thread, and is nobody's.
+        let layout = layout_at(block, layout);
+        OWN.set(OWN.get().filter(|own| *own != block));
+        // SAFETY: it was allocated with this layout, by `take` or by `keep_block`, and is nobody's.
         unsafe { dealloc(block.as_ptr(), layout) };
+    }
+}
+
+/// The layout of the memory that a future lies in which needs `layout`.
+fn layout_at(block: NonNull<u8>, layout: Layout) -> Layout {
+    match OWN.get() {
+        Some(own) if own == block => own_layout().unwrap_or(layout),
+        _ => layout,
     }
 }
 
@@ -247,5 +263,35 @@ mod tests {
             // SAFETY: as above; it was written to once.
             assert_eq!(unsafe { own.read() }, 0);
         }
+    }
+
+    #[test]
+    fn the_block_that_stays_is_freed_as_it_was_allocated() {
+        let layout_of = |future: &Placed<_>| layout_at(future.future.cast(), needed(future));
+        let make = || async { std::hint::black_box([7_u8; 4000]).len() };
+        keep_block();
+        let (first, second) = (placed(make), placed(make));
+        assert_eq!((layout_of(&first).size(), layout_of(&first).align()), (OWN_BYTES, PAGE_BYTES));
+        assert_eq!(layout_of(&second), needed(&second));
+        let ended = std::thread::spawn(|| {
+            // What is asked for first ends last.
+            LAST.with_borrow_mut(Vec::clear);
+            keep_block();
+            let futures = [(); 3].map(|()| placed(|| async { OWN.get().is_some() }));
+            LAST.with_borrow_mut(|last| {
+                last.extend(futures.map(|future| Box::pin(future) as Last))
+            });
+        });
+        ended.join().unwrap();
+    }
+
+    type Last = Pin<Box<dyn Future<Output = bool>>>;
+
+    thread_local! {
+        static LAST: RefCell<Vec<Last>> = const { RefCell::new(Vec::new()) };
+    }
+
+    fn needed<F>(_: &Placed<F>) -> Layout {
+        layout::<F>()
     }
 }
