@@ -17,19 +17,28 @@ impl Fnmatch {
     /// lengths.
     #[must_use]
     pub fn matches(self, pattern: &[u8], text: &[u8]) -> bool {
-        with_stars(pattern, text, |byte| !self.is_fence(byte), |rest, byte| self.one(rest, byte))
+        // Behind the last `]` no bracket is closed, and none has to look for the end of its set.
+        let closing = pattern.iter().rposition(|byte| *byte == b']');
+        let open_bytes = closing.map_or(pattern.len(), |at| pattern.len() - at);
+        with_stars(
+            pattern,
+            text,
+            |byte| !self.is_fence(byte),
+            |rest, byte| self.one(rest, rest.len() > open_bytes, byte),
+        )
     }
 
     fn is_fence(self, byte: u8) -> bool {
         self.is_path && byte == b'/'
     }
 
-    /// How much of the pattern stands for this byte; `None` when it does not match.
-    fn one(self, pattern: &[u8], byte: u8) -> Option<usize> {
+    /// How much of the pattern stands for this byte; `None` when it does not match. A bracket at
+    /// its beginning is a set only if it `may_close`.
+    fn one(self, pattern: &[u8], may_close: bool, byte: u8) -> Option<usize> {
         match pattern {
             [] => None,
             [b'?', ..] => (!self.is_fence(byte)).then_some(1),
-            [b'[', rest @ ..] => match self.bracket(rest, byte) {
+            [b'[', rest @ ..] => match may_close.then(|| self.bracket(rest, byte)).flatten() {
                 Some((is_in, length)) => (is_in && !self.is_fence(byte)).then_some(1 + length),
                 // A bracket that is not closed is a bracket.
                 None => (byte == b'[').then_some(1),
@@ -149,5 +158,11 @@ mod tests {
     fn a_hostile_pattern_ends_soon() {
         let pattern = "*a".repeat(500) + "b";
         assert!(!Fnmatch::default().matches(pattern.as_bytes(), &[b'a'; 400]));
+        // Brackets that are not closed, each of which would look for its end.
+        let names = [b'['; 4000];
+        let pattern = [b"*", &names[..], b"]x"].concat();
+        for length in [pattern.len() - 1, pattern.len() - 2] {
+            assert!(!Fnmatch::default().matches(&pattern[..length], &[&names[..], b"y"].concat()));
+        }
     }
 }
