@@ -7,11 +7,12 @@ use crate::prepared;
 use crate::server::Server;
 use crate::site::builder::Builder;
 use crate::site::custom_log::LogDraft;
+use crate::site::settings::core::Signature;
 use crate::transport::memory::{MemoryStream, pair};
 use config::{DirectiveIndex, Guards};
 use runtime::Thread;
 use runtime::blocking::Blocking;
-use scoreboard::Scoreboard;
+use scoreboard::{OTHER_ACCOUNT, Scoreboard};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -41,6 +42,8 @@ pub(super) struct Site {
     document_root: PathBuf,
     /// Of the lines in its log.
     pub(super) format: &'static str,
+    /// `ServerSignature`
+    pub(super) signature: Signature,
 }
 
 impl Site {
@@ -51,7 +54,8 @@ impl Site {
         fs::write(folder.join("files/page.html"), "a page").unwrap();
         fs::write(folder.join("files/large.txt"), [b'x'; 100_000]).unwrap();
         let format = "%a %m %U%q %>s %B %{Content-Length}o";
-        Self { document_root: folder.join("files"), folder, format }
+        let (document_root, signature) = (folder.join("files"), Signature::Off);
+        Self { document_root, folder, format, signature }
     }
 
     /// The same with the sources of this folder: what has been changed just now is shared with
@@ -68,6 +72,7 @@ impl Site {
         let mut builder = Builder::default();
         builder.server.listen.push("127.0.0.1:8080".parse().unwrap());
         builder.server.root = self.folder.clone();
+        builder.settings().core.signature = Some(self.signature);
         let host = builder.host();
         host.document_root = Some(self.document_root.clone());
         host.error_log = Some(self.folder.join("error.log"));
@@ -130,7 +135,6 @@ fn a_transport_without_descriptor_is_served_as_a_socket_is() {
     for (kind, carries, slots) in THREADS {
         let context = site.context(carries, slots);
         for _ in 0..3 {
-            // The third one is answered on the fast path.
             let text = answered(&context, b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n");
             assert!(text.starts_with("HTTP/1.1 200 OK\r\nDate: "), "{kind}: {text}");
             assert!(text.ends_with("\r\n\r\na page"), "{kind}: {text}");
@@ -142,6 +146,26 @@ fn a_transport_without_descriptor_is_served_as_a_socket_is() {
         let page = "192.0.2.7 GET /page.html 200 6 6";
         let large = "192.0.2.7 GET /large.txt 200 100000 100000";
         assert_eq!(site.log(), [page, page, page, large, large, large], "{kind}");
+    }
+}
+
+#[test]
+fn a_prepared_response_goes_to_a_transport_without_descriptor() {
+    let mut site = Site::of_sources("memory-fast");
+    site.format = "%U %>s";
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        for nth in 1..=3 {
+            let text = answered(&context, b"GET /unread.rs HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            let (head, content) = text.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with("HTTP/1.1 200 OK\r\nDate: "), "{kind}: {head}");
+            assert_eq!(content, include_str!("unread.rs"), "{kind}");
+            // Only the fast path notes where requests for a prepared response are counted.
+            let prepared = prepared::current(&context, context.host(0), b"/unread.rs", None);
+            let was_fast = prepared.is_some_and(|it| it.account.get().row != OTHER_ACCOUNT);
+            assert_eq!(was_fast, nth > 1, "{kind}: {nth}");
+        }
+        assert_eq!(site.log(), ["/unread.rs 200"; 3], "{kind}");
     }
 }
 
