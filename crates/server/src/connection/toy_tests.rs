@@ -4,6 +4,7 @@
 use super::tests::{Site, THREADS, thread};
 use super::toy::Toy;
 use crate::context::Context;
+use crate::site::settings::core::Signature;
 use crate::transport::memory::{MemoryStream, pair};
 use scoreboard::Snapshot;
 use std::fmt::Write as _;
@@ -189,6 +190,41 @@ fn what_is_refused_is_logged_and_ends_no_other_request() {
         let statuses = ["nonsense", "/missing", "/page.html"].map(of);
         assert_eq!(statuses, ["400", "404", "200"], "{kind}: {lines:?}");
         assert_eq!(lines.len(), 3, "{kind}: {lines:?}");
+    }
+}
+
+#[test]
+fn a_refusal_whose_page_is_made_for_it_takes_its_turn() {
+    let mut site = Site::new("toy-made");
+    site.format = "%U%q %>s %X";
+    site.signature = Signature::On;
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        let mut text = String::new();
+        thread(&context).block_on(async {
+            let mut far = connect(&context);
+            far.try_send(b">1 POST /diagnostic?echo 4\n>2 GET nonsense 0\n").unwrap();
+            if slots > 1 {
+                read_until(&mut far, &mut text, &[".2\n"]).await;
+            }
+            far.try_send(b"+1 4\nbody").unwrap();
+            read_until(&mut far, &mut text, &[".1\n", ".2\n"]).await;
+            // One that is left while it waits for its turn is refused all the same, unheard.
+            far.try_send(b">3 POST /diagnostic?last 4\n>4 GET nonsense/4 0\n!4\n").unwrap();
+            far.try_send(b"+3 4\nbody").unwrap();
+            read_until(&mut far, &mut text, &[".3\n"]).await;
+            assert_eq!(context.slots.free(), slots, "{kind}");
+        });
+        assert!(text.contains("<2 400\n"), "{kind}: {text}");
+        assert!(text.contains("<address>"), "{kind}: a page is made: {text}");
+        let mut lines = site.log();
+        lines[2..].sort();
+        let (echo, refused) = ("/diagnostic?echo 200 +", "nonsense 400 +");
+        let first = if slots == 1 { [echo, refused] } else { [refused, echo] };
+        assert_eq!(lines[..2], first, "{kind}");
+        assert_eq!(lines[2..], ["/diagnostic?last 200 +", "nonsense/4 400 X"], "{kind}");
+        let totals = Snapshot::take(context.board()).totals();
+        assert_eq!(totals.requests, 4, "{kind}: each is counted once");
     }
 }
 
