@@ -228,8 +228,11 @@ impl<'a> RequestContext<'a> {
         String::from_utf8_lossy(&self.filename()).into_owned()
     }
 
-    /// The file path for logs, empty if the URL was not mapped to one.
+    /// The file path for logs, empty if the URL was not mapped to one, or if no log shows it.
     pub(crate) fn logged_filename(&self) -> Vec<u8> {
+        if !self.site().logs_filename {
+            return Vec::new();
+        }
         if let Some(filename) = self.backend_filename() {
             return filename;
         }

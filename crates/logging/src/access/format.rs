@@ -50,6 +50,13 @@ impl Format {
         self.items.iter().any(is_time)
     }
 
+    /// Whether lines show the name of the file (`%f`).
+    pub fn shows_filename(&self) -> bool {
+        let is_name =
+            |item: &LogItem| matches!(item, LogItem::Directive { what: LogValue::Filename, .. });
+        self.items.iter().any(is_name)
+    }
+
     /// Appends one line, without a line end.
     pub fn write(&self, record: &AccessRecord<'_>, times: &mut TimeCache, out: &mut Vec<u8>) {
         for item in &self.items {

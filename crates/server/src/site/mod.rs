@@ -79,6 +79,8 @@ pub struct Site {
     pub extended_status: bool,
     /// Whether a log shows where the time of requests goes.
     pub(crate) logs_times: bool,
+    /// Whether any log shows the names of files (`%f`).
+    pub(crate) logs_filename: bool,
     pub(crate) proxy_protocol: ProxyProtocol,
     /// `SeeRequestTail`
     pub(crate) sees_request_tail: bool,
@@ -122,6 +124,7 @@ impl Site {
         }
         let ServerDraft { listen, mpm, user, group, loaded, tokens, .. } = server.clone();
         let shows_times = |log: &AccessLog| log.format.shows_times();
+        let shows_filename = |log: &AccessLog| log.format.shows_filename();
         Ok(Self {
             listen,
             user: find_user(user.as_deref(), group.as_deref())?,
@@ -133,6 +136,7 @@ impl Site {
             buffers_logs: server.buffered_logs,
             extended_status: false,
             logs_times: hosts.iter().flat_map(|host| host.logs.iter()).any(shows_times),
+            logs_filename: hosts.iter().flat_map(|host| host.logs.iter()).any(shows_filename),
             proxy_protocol: server.proxy_protocol.clone(),
             sees_request_tail: server.sees_request_tail,
             shares_responses: server.shares_responses.unwrap_or(true),
