@@ -132,7 +132,7 @@ impl ReceivedRequest {
     }
 
     /// The host that is asked for, of the target or of the Host field.
-    pub(crate) fn host_name(&self) -> Option<&[u8]> {
+    pub fn host_name(&self) -> Option<&[u8]> {
         Some(self.framing.ok()?.host(self.sent_bytes())?.name)
     }
 

@@ -23,6 +23,7 @@ use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
 use server::evaluate;
 use server::failure::Failure;
+use server::handler;
 use server::module::{Hooks, Module};
 use server::phase::{ContentFilter, Hook};
 use server::request_context::{Because, LookupPurpose, RequestContext};
@@ -167,6 +168,8 @@ pub(crate) struct FilterFacts<'a> {
     pub(crate) by_extension: &'a [&'a str],
     /// Whether a module is there.
     pub(crate) has_module: &'a dyn Fn(&str) -> bool,
+    /// The host that was asked for, if another server has answered; its name may be missing.
+    pub(crate) proxied: &'a dyn Fn() -> Option<Option<Vec<u8>>>,
     /// Variables of the request's environment.
     pub(crate) env: &'a Table,
     pub(crate) holds: &'a Holds<'a>,
@@ -267,6 +270,7 @@ async fn pass_all(
         path: &request.path,
         by_extension,
         has_module: &has_module,
+        proxied: &|| is_proxied(request).then(|| asked_host(request)),
         env: &request.tables.env,
         holds: &|condition, response| {
             evaluate::holds_here(condition, request, Some(response)).unwrap_or_else(|text| {
@@ -285,6 +289,19 @@ async fn pass_all(
         log: &|level, module, id, text| request.log_recurring(level, module, Some(id), text),
     };
     finish(settings, &facts, response).await
+}
+
+/// Whether another server answers the request (`proxyreq` of httpd).
+fn is_proxied(request: &RequestContext<'_>) -> bool {
+    let is_named = || {
+        let handler = handler::configured(request).ok().flatten();
+        handler.is_some_and(|name| name.starts_with("proxy:"))
+    };
+    request.mapping.backend.is_some() || is_named()
+}
+
+fn asked_host(request: &RequestContext<'_>) -> Option<Vec<u8>> {
+    request.received().host_name().map(<[u8]>::to_ascii_lowercase)
 }
 
 /// The codings of a response before it has passed its filters.
@@ -330,7 +347,7 @@ pub(crate) async fn finish(
             {
                 None
             }
-            Active::Smart(smart) => smart.choose(&mut response, facts.holds),
+            Active::Smart(smart) => smart.choose(&mut response, facts),
         };
         match kind {
             Some(FilterKind::Inflate) => inflate(facts, &mut response).await,

@@ -1,7 +1,7 @@
 //! Smart filters (mod_filter): declared by name, with providers that are tried by media type or
 //! condition, and put in a chain. `AddOutputFilterByType` makes one behind the scenes.
 
-use super::{FilterKind, SETTINGS};
+use super::{FilterFacts, FilterKind, SETTINGS};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::content_coding::Uncertain;
@@ -40,6 +40,8 @@ pub(crate) struct Smart {
     pub(crate) place: u32,
     /// The latest first, as mod_filter keeps them.
     providers: Vec<SmartProvider>,
+    /// What `FilterProtocol` says of the filter itself counts for another server's answers only.
+    flags: ProtocolFlags,
 }
 
 /// What a smart filter may become.
@@ -64,7 +66,13 @@ struct ProtocolFlags {
     changes: bool,
     no_ranges: bool,
     no_cache: bool,
+    /// Not for the answers of another server, or not for those that forbid it.
+    no_proxy: bool,
+    transforms: bool,
 }
+
+/// What an answer says in `Cache-Control` that wants to be passed on as it is.
+const NO_TRANSFORM: &[u8] = b"no-transform";
 
 /// Where filters of a type stand: data passes from low to high (`ap_filter_type`).
 const RESOURCE: u32 = 10;
@@ -105,7 +113,8 @@ impl Settings {
         match self.declared.get_mut(name) {
             Some(known) => Arc::make_mut(known).providers.insert(0, provider),
             None => {
-                let smart = Smart { place: kind.place(), providers: vec![provider] };
+                let providers = vec![provider];
+                let smart = Smart { place: kind.place(), providers, ..Smart::default() };
                 self.declared.insert(name.to_owned(), Arc::new(smart));
             }
         }
@@ -140,9 +149,27 @@ impl Settings {
 impl Smart {
     /// The filter that this smart filter becomes for a response (filter_lookup); `None` leaves the
     /// response alone. What `FilterProtocol` says about the provider is done to the fields.
-    pub(crate) fn choose(&self, response: &mut Response, holds: &Holds<'_>) -> Option<FilterKind> {
+    pub(crate) fn choose(
+        &self,
+        response: &mut Response,
+        facts: &FilterFacts<'_>,
+    ) -> Option<FilterKind> {
+        let allows = |flags: ProtocolFlags| {
+            !flags.is_about_proxies() || (facts.proxied)().is_none() || !flags.forbids(response)
+        };
+        if !allows(self.flags) {
+            return None;
+        }
         let content_type = response.content_type.as_deref();
-        let provider = self.provider(content_type, &|condition| holds(condition, response))?;
+        let holds = |condition: &Expression| (facts.holds)(condition, response);
+        let provider = self.provider(content_type, &holds, &allows)?;
+        if provider.flags.transforms
+            && let Some(host) = (facts.proxied)()
+        {
+            let host = host.unwrap_or_else(|| b"(null)".to_vec());
+            let warning = [b"214 ", &host[..], b" Transformation applied"].concat();
+            response.fields.push(("Warning".into(), warning));
+        }
         provider.flags.apply(response);
         Some(provider.kind)
     }
@@ -159,21 +186,24 @@ impl Smart {
         if self.providers.iter().any(|p| is_expression(p) || p.flags != ProtocolFlags::default()) {
             return Err(Uncertain);
         }
-        Ok(self.provider(content_type, &|_| false).map(|provider| provider.kind))
+        let provider = self.provider(content_type, &|_| false, &|_| true);
+        Ok(provider.map(|provider| provider.kind))
     }
 
     fn provider(
         &self,
         content_type: Option<&str>,
         holds: &dyn Fn(&Expression) -> bool,
+        allows: &dyn Fn(ProtocolFlags) -> bool,
     ) -> Option<&SmartProvider> {
         let bare = content_type.map(|text| text.split([';', ' ', '\t']).next().unwrap_or(""));
-        self.providers.iter().find(|provider| match &provider.condition {
+        let fits = |provider: &&SmartProvider| match &provider.condition {
             ProviderCondition::Types(types) => {
                 bare.is_some_and(|bare| types.iter().any(|t| t == bare))
             }
             ProviderCondition::Expression(condition) => holds(condition),
-        })
+        };
+        self.providers.iter().find(|provider| fits(provider) && allows(provider.flags))
     }
 }
 
@@ -191,10 +221,24 @@ impl ProtocolFlags {
                 "change=no" => flags.changes = false,
                 "byteranges=no" => flags.no_ranges = true,
                 "cache=no" => flags.no_cache = true,
-                _ => {} // proxy=... concerns answers of another server only
+                "proxy=no" => flags.no_proxy = true,
+                "proxy=transform" => flags.transforms = true,
+                _ => {}
             }
         }
         flags
+    }
+
+    fn is_about_proxies(self) -> bool {
+        self.no_proxy || self.transforms
+    }
+
+    /// Whether another server's answer must not pass.
+    fn forbids(self, response: &Response) -> bool {
+        let says_so = |value: &[u8]| {
+            value.windows(NO_TRANSFORM.len()).any(|it| it.eq_ignore_ascii_case(NO_TRANSFORM))
+        };
+        self.no_proxy || self.transforms && response.get("Cache-Control").is_some_and(says_so)
     }
 
     /// What httpd does before such a filter runs (filter_lookup of mod_filter.c).
@@ -286,7 +330,10 @@ fn filter_protocol(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
     let no_filter = || Error::argument(0, "FilterProtocol: No such filter");
     let smart = declared(builder, call.arg(0)).ok_or_else(no_filter)?;
     let [_, name, flags] = call.args else {
-        return Ok(()); // of the filter itself they concern answers of other servers, or its input
+        // What else may be said of the filter itself takes `Range` from requests, and gives it back
+        // if a provider is found.
+        smart.flags = ProtocolFlags::parse(call.arg(1));
+        return Ok(());
     };
     let no_provider = || Error::argument(1, "FilterProtocol: No such provider for this filter");
     let kind = FilterKind::find(name).ok_or_else(no_provider)?;

@@ -1,6 +1,8 @@
 //! What filters do to a response: heads as Apache 2.4.71 sent them, and content that comes back as
 //! it was.
 
+mod proxied;
+
 use super::SETTINGS;
 use super::*;
 use config::directive::{ModuleDirectives, row};
@@ -60,6 +62,8 @@ struct Asked<'a> {
     env: &'a [&'a str],
     /// Whether conditions hold.
     holds: bool,
+    /// Whether another server has answered.
+    is_proxied: bool,
     coders: CoderBudget,
     notes: Notes,
 }
@@ -79,6 +83,7 @@ fn try_pass(text: &str, asked: &Asked<'_>, response: Response) -> Result<Respons
         path: b"/page",
         by_extension: &[],
         has_module: &|_| true,
+        proxied: &|| asked.is_proxied.then(|| Some(b"a.example".to_vec())),
         env: &env,
         holds: &|_, response| response.status == Status::OK && asked.holds,
         deflate: deflate::SERVER.of(&settings),
