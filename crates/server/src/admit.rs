@@ -114,7 +114,7 @@ async fn is_satisfied(request: &mut RequestContext<'_>) -> Result<bool, Stop> {
     match phase::run(&request.phases().access, request).await {
         Ok(()) => Ok(any),
         Err(Stop::Failure(failure)) if any => {
-            request.context.log_failure(&failure, request);
+            request.log_failure(&failure);
             Ok(false)
         }
         Err(stop) => Err(stop),
@@ -159,7 +159,7 @@ pub async fn would_admit(request: &RequestContext<'_>, beside: &Beside) -> bool 
     sub.mapping.place = Place { root: request.mapping.place.root.clone(), below: below.clone() };
     let outcome = admit(&mut sub).await;
     if let Err(Stop::Failure(failure)) = &outcome {
-        request.context.log_failure(failure, &sub);
+        sub.log_failure(failure);
     }
     outcome.is_ok()
 }

@@ -1,14 +1,15 @@
 //! What all connections of one serving thread share: the site, caches, clocks and counters.
 
+mod accounts;
+mod log;
+
 use crate::access_log;
-use crate::accounting::{Account, AccountedRequest, Meter};
+use crate::accounting::Meter;
 use crate::cache::{self, ResponseCache};
 use crate::descriptors::Descriptors;
-use crate::failure::{Details, Failure};
 use crate::going_on::GoingOn;
 use crate::http_date::http_date;
 use crate::question::AnswerCache;
-use crate::request_context::{Because, RequestContext};
 use crate::script_cache::ScriptCache;
 use crate::server::Server;
 use crate::site::Site;
@@ -20,18 +21,14 @@ use crate::walk::htaccess::Htaccess;
 use http1::HeadParser;
 use logging::access::TimeCache;
 use logging::level::Level;
-use logging::message::{Message, OnConnection, OnRequest};
-use logging::recurring::{MessageVerdict, OmittedMessage};
 use logging::sink::local_time;
 use runtime::backend::Address;
 use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, process};
-use scoreboard::{AccountRow, OTHER_ACCOUNT, Pressure, ProcessRow, RowState, Scoreboard, Writers};
-use std::borrow::Cow;
+use scoreboard::{Pressure, ProcessRow, RowState, Scoreboard, Writers};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -145,7 +142,8 @@ impl Context {
         let only_row = (carries == ConnectionsPerThread::One).then_some(rows.start);
         // The one connection occupies its row until it ends.
         let after = if only_row.is_some() { RowState::Writing } else { RowState::Ready };
-        let slots = Rc::new(Slots::new(board.clone(), process, rows, pid, after));
+        let sees_tail = server.site.sees_request_tail;
+        let slots = Rc::new(Slots::new(board.clone(), process, rows, pid, (after, sees_tail)));
         let writers = match slots.total() as usize == board.rows_per_process() {
             true => Writers::One,
             false => Writers::Several,
@@ -262,18 +260,6 @@ impl Context {
     /// The scoreboard row of this process.
     pub(crate) fn process_row(&self) -> Option<&ProcessRow> {
         self.board.process(self.process)
-    }
-
-    /// The account that a request belongs to, among those of this process.
-    pub(crate) fn find_account(&self, asked: &AccountedRequest<'_>) -> Account {
-        self.server.accounts.find(&self.board, self.process, asked)
-    }
-
-    /// The scoreboard row of an account; the row of all others, if it was given to another name
-    /// meanwhile.
-    pub(crate) fn account(&self, account: Account) -> Option<&AccountRow> {
-        let row = |at| self.board.account(self.process, at);
-        row(account.row).filter(|row| row.key() == account.key).or_else(|| row(OTHER_ACCOUNT))
     }
 
     /// Now, in whole seconds since 1970.
@@ -436,65 +422,5 @@ impl Context {
             let text = format!("accept: {error}; connections wait in the listen queue");
             self.server.log(Level::Error, "core", Some(2014), None, text.as_bytes());
         }
-    }
-
-    /// Log why a request failed.
-    pub fn log_failure(&self, failure: &Failure, request: &RequestContext<'_>) {
-        if failure.text.is_empty() {
-            return;
-        }
-        let RequestContext { settings, host, .. } = request;
-        // Asked first: the rest costs more than most messages are worth.
-        if !host.error_log.allows(settings.core.levels(), failure.module, failure.level) {
-            return;
-        }
-        let Some(text) = self.text_of(failure, host.index) else { return };
-        let client = request.unmarked(Because::NotInAnswer);
-        let received = &client.received;
-        let client_ip = client.ip.unwrap_or(received.client.ip());
-        let message = Message {
-            os_error: failure.os_error,
-            connection: Some(OnConnection {
-                peer: received.other_end(),
-                local: Some(received.local),
-                ids: Some(&received.ids),
-            }),
-            request: Some(OnRequest {
-                client: SocketAddr::new(client_ip, received.client.port()),
-                start_us: received.start_us,
-                fields: &**received,
-                notes: &request.tables.notes,
-                environment: &request.tables.env,
-                server_name: &|| request.server_name_for_log().to_ascii_lowercase(),
-            }),
-            ..Message::new(failure.module, failure.level, failure.id, text.as_bytes())
-        };
-        host.error_log.write(settings.core.levels(), &message);
-    }
-
-    /// What is logged of a failure; nothing if it is one of many alike, which are counted.
-    fn text_of<'f>(&self, failure: &'f Failure, host: usize) -> Option<Cow<'f, str>> {
-        let text = Cow::Borrowed(failure.text.as_str());
-        let Some(subject) = &failure.recurs else { return Some(text) };
-        let Details { module, level, id, os_error, .. } = **failure;
-        let said =
-            OmittedMessage { host, module, level, id, os_error, text: text.clone().into_owned() };
-        match self.server.recurring.judge(subject, &said, clock::monotonic_ms()) {
-            MessageVerdict::Log(more) if more.is_empty() => Some(text),
-            MessageVerdict::Log(more) => Some(Cow::Owned(format!("{text}{more}"))),
-            MessageVerdict::Count => None,
-        }
-    }
-
-    /// Log why a request head was refused.
-    pub(crate) fn log_refusal(&self, failure: &Failure, host: usize, client: SocketAddr) {
-        let Details { level, module, id, text, .. } = &**failure;
-        let message = Message::new(module, *level, *id, text.as_bytes()).about(Some(client));
-        self.host(host).error_log.write(None, &message);
-    }
-
-    /// Log something about a connection.
-    pub(crate) fn log(&self, level: Level, id: Option<u32>, client: SocketAddr, text: &str) {
-        self.server.log(level, "core", id, Some(client), text.as_bytes());
     }
 }

@@ -109,7 +109,6 @@ async fn conclude(
     mut ran: RanHandler,
     received: &Rc<ReceivedRequest>,
 ) -> ExchangeResult {
-    let context = request.context;
     let response = match outcome {
         Ok(response) => response,
         Err(stop) => boxed(|| settle(&mut request, stop, &mut ran)).await,
@@ -122,15 +121,15 @@ async fn conclude(
         None => Ok(response),
     };
     let mut response = filtered.unwrap_or_else(|failure| {
-        context.log_failure(&failure, &request);
+        request.log_failure(&failure);
         error_document::page(&request, &failure, None)
     });
     if let Err(failure) = finish(&mut request, &mut response) {
-        context.log_failure(&failure, &request);
+        request.log_failure(&failure);
         response = error_document::page(&request, &failure, None);
     }
     if let Err(failure) = may_take_over(received, &response) {
-        context.log_failure(&failure, &request);
+        request.log_failure(&failure);
         response = error_document::page(&request, &failure, None);
     }
     let limits = request.settings.core.range_limits();
@@ -288,7 +287,7 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandl
                 Ok(request.redirected(path, query, status))
             }
             Err(Stop::Failure(mut failure)) => {
-                request.context.log_failure(&failure, request);
+                request.log_failure(&failure);
                 if let Some(always) = failure.always.take() {
                     request.output.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
                     request.output.always.push(always);
@@ -308,7 +307,7 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandl
             Ok(next) if next.lineage.redirects <= next.host.internal_limits.0 => next,
             Ok(next) => {
                 let failure = too_many_redirects(next.host.internal_limits.0);
-                request.context.log_failure(&failure, request);
+                request.log_failure(&failure);
                 return error_document::page(request, &failure, None);
             }
             Err(response) => return *response,

@@ -3,13 +3,12 @@
 //! there is work to do. Who is to wait for whom is not decided here.
 
 use crate::accounting::TimeSpent;
-use crate::context::Context;
-use crate::received_request::ReceivedRequest;
 use crate::send_rate::{PacedResponse, SendRate};
 use crate::slots::{Slot, SlotPlace, Slots};
 use runtime::clock;
 use scoreboard::WaitCause;
 use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 /// A request slot while it is held. The request is counted there when it is over.
@@ -28,16 +27,16 @@ pub struct HeldSlot {
 }
 
 impl HeldSlot {
-    pub(crate) fn new(slot: Slot, request: &ReceivedRequest) -> Self {
-        let spent = request.spent.clone();
+    /// The slot of a request whose head was complete at `started_ns`, and whose time this is.
+    pub(crate) fn new(slot: Slot, started_ns: u64, spent: Rc<TimeSpent>) -> Self {
         spent.hold(slot.place());
         let place = slot.place();
-        Self::at(Some(slot), Some(place), request.start_ns, spent)
+        Self::at(Some(slot), Some(place), started_ns, spent)
     }
 
     /// Of a request that needs no slot of these.
-    pub(crate) fn beside(slots: &Rc<Slots>, request: &ReceivedRequest) -> Self {
-        Self::at(None, Some(slots.place()), request.start_ns, request.spent.clone())
+    pub(crate) fn beside(slots: &Rc<Slots>, started_ns: u64, spent: Rc<TimeSpent>) -> Self {
+        Self::at(None, Some(slots.place()), started_ns, spent)
     }
 
     /// Of a request whose slot was given back already, and which somebody else counts.
@@ -112,16 +111,22 @@ impl HeldSlot {
         }
     }
 
-    /// Take a slot again, after everybody who came earlier, if it was given back.
-    pub async fn regain(&self, context: &Context, host: usize, request: &ReceivedRequest) {
+    /// Take a slot again, after everybody who came earlier, if it was given back. It shows this
+    /// request, for a host at a port.
+    pub(crate) async fn regain(
+        &self,
+        slots: &Rc<Slots>,
+        at: (usize, u16),
+        client: SocketAddr,
+        request_line: &[u8],
+    ) {
         if self.slot.borrow().is_some() {
             return;
         }
         let waiting = self.spent.wait(WaitCause::Slot);
-        let slot = context.slots.acquire().await;
+        let slot = slots.acquire().await;
         drop(waiting);
-        let (at, view) = ((host, request.local.port()), request.view());
-        slot.begin(context, at, request.client, view.request_line(), clock::monotonic_ms());
+        slot.begin(at, client, request_line, clock::monotonic_ms());
         self.spent.hold(slot.place());
         self.since_ns.set(clock::monotonic_ns());
         self.place.replace(Some(slot.place()));

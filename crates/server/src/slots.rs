@@ -3,8 +3,6 @@
 //! A slot is a counter and a scoreboard row, never a thread. Complete requests that find none free
 //! queue in order. Which MPM gave out how many rows is not known here.
 
-use crate::context::Context;
-use crate::received_request::ReceivedRequest;
 use crate::site::host::Host;
 use crate::site::locate::Matching;
 use message::{BodyLength, Framing, Method, Target};
@@ -29,6 +27,8 @@ pub(crate) struct Slots {
     total: usize,
     /// What a row shows when its request is answered.
     after: RowState,
+    /// Rows show the end of a request line that is too long for them (`SeeRequestTail`).
+    sees_tail: bool,
     /// Free rows; the last used is used next, so that its memory is warm.
     free: RefCell<Vec<usize>>,
     queue: RefCell<VecDeque<Rc<Ticket>>>,
@@ -66,13 +66,13 @@ pub(crate) struct Slot {
 
 impl Slots {
     /// The rows `rows` of process `process`, all of them free. A row shows `after` when its request
-    /// is answered.
+    /// is answered; `sees_tail` for `SeeRequestTail`.
     pub(crate) fn new(
         board: Arc<Scoreboard>,
         process: usize,
         rows: Range<usize>,
         pid: u32,
-        after: RowState,
+        (after, sees_tail): (RowState, bool),
     ) -> Self {
         for row in rows.clone() {
             board.worker(process, row).inspect(|row| row.open(pid));
@@ -85,6 +85,7 @@ impl Slots {
             first,
             total,
             after,
+            sees_tail,
             free,
             queue: RefCell::default(),
             is_followed: Cell::new(false),
@@ -277,7 +278,6 @@ impl Slot {
     /// A request begins in it, for a host at a port.
     pub(crate) fn begin(
         &self,
-        context: &Context,
         (host, port): (usize, u16),
         client: SocketAddr,
         request_line: &[u8],
@@ -285,7 +285,7 @@ impl Slot {
     ) {
         let Some(row) = self.row() else { return };
         // The part that the scoreboard keeps (copy_request of scoreboard.c).
-        let hidden = match context.site().sees_request_tail {
+        let hidden = match self.slots.sees_tail {
             true => request_line.len().saturating_sub(LINE_BYTES),
             false => 0,
         };
@@ -329,15 +329,10 @@ impl SlotPlace {
 
 /// Whether the server itself is asked how it does: that is told also when no slot is free, and
 /// most of all then. What a `<Location>` says, the look-up will find.
-pub(crate) fn asks_for_status(
-    host: &Host,
-    request: &ReceivedRequest,
-    framing: &Framing<'_>,
-) -> bool {
+pub(crate) fn asks_for_status(host: &Host, method: Option<Method>, framing: &Framing<'_>) -> bool {
     const OWN: [&str; 2] = ["server-status", "server-info"];
     let Target::Origin { path, .. } = framing.target else { return false };
-    let is_plain =
-        request.method().is_some_and(Method::is_get_or_head) && framing.body == BodyLength::None;
+    let is_plain = method.is_some_and(Method::is_get_or_head) && framing.body == BodyLength::None;
     let (mut decoded, mut matching) = (Vec::new(), Matching::default());
     let is_known = is_plain
         && message::path::decode(path, &mut decoded, true).is_ok()
@@ -361,7 +356,7 @@ mod tests {
 
     fn slots(rows: usize) -> Rc<Slots> {
         let board = Arc::new(Scoreboard::create(1, rows, 0).unwrap());
-        Rc::new(Slots::new(board, 0, 0..rows, 1, RowState::Ready))
+        Rc::new(Slots::new(board, 0, 0..rows, 1, (RowState::Ready, false)))
     }
 
     fn is_ready<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
@@ -394,7 +389,7 @@ mod tests {
                 .set_sizing(&scoreboard::SizingFigures { slots_per_process, ..Default::default() });
         };
         // Each of two threads has half of what the process is allowed.
-        let slots = Rc::new(Slots::new(board.clone(), 0, 4..8, 1, RowState::Ready));
+        let slots = Rc::new(Slots::new(board.clone(), 0, 4..8, 1, (RowState::Ready, false)));
         allow(4);
         assert_eq!(slots.free(), 2);
         let held = [slots.try_acquire().unwrap(), slots.try_acquire().unwrap()];
@@ -424,7 +419,7 @@ mod tests {
                 .set_sizing(&scoreboard::SizingFigures { slots_per_process, ..Default::default() });
         };
         allow(4);
-        let slots = Rc::new(Slots::new(board.clone(), 0, 0..4, 1, RowState::Ready));
+        let slots = Rc::new(Slots::new(board.clone(), 0, 0..4, 1, (RowState::Ready, false)));
         runtime::Thread::new(runtime::blocking::Blocking::Inline).unwrap().block_on(async {
             let mut held: Vec<_> = (0..4).filter_map(|_| slots.try_acquire()).collect();
             let mut waiting = pin!(slots.acquire());

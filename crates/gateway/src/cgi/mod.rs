@@ -268,7 +268,7 @@ impl Flavor {
             Some(errno) if errno != 0 => said.os_error(errno),
             _ => said,
         };
-        request.context.log_failure(&said, request);
+        request.log_failure(&said);
         let fault = fastcgi::ScriptHeadParser::new().end_of_output();
         self.of_script(request, &fault).into()
     }
@@ -372,7 +372,7 @@ fn give_slot_back(request: &RequestContext<'_>) {
 async fn take_slot_again(request: &RequestContext<'_>) {
     let held = request.received().held.borrow().upgrade();
     if let Some(held) = held.filter(|_| !request.context.carries_one()) {
-        held.regain(request.context, request.host.index, request.received()).await;
+        request.regain_slot(&held).await;
     }
 }
 

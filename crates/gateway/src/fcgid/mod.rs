@@ -208,7 +208,7 @@ async fn lease(
         Some(Err(error)) => {
             let text = "mod_fcgid: the process that starts scripts does not respond";
             let said = Failure::at(Level::Error, NAME, None, text);
-            request.context.log_failure(&with_errno(said, &error), request);
+            request.log_failure(&with_errno(said, &error));
             Err(None)
         }
     }
@@ -244,7 +244,7 @@ fn no_process(
             return Failure::new(Status::SERVICE_UNAVAILABLE, NAME, text).level(Level::Warn);
         }
     };
-    request.context.log_failure(&said, request);
+    request.log_failure(&said);
     of_script(request, &fastcgi::ScriptHeadParser::new().end_of_output())
 }
 

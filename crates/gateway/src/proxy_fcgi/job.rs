@@ -67,7 +67,7 @@ pub(crate) struct FailedTry {
 impl FailedTry {
     /// Say so now, before what follows from it; it is not said again.
     pub(crate) fn log(&mut self, request: &RequestContext<'_>) {
-        request.context.log_failure(&self.failure, request);
+        request.log_failure(&self.failure);
         self.failure.text.clear();
     }
 }

@@ -78,7 +78,7 @@ async fn find_one(
             }
         }),
         Err(Stop::Failure(failure)) if failure.status != Status::NOT_FOUND => {
-            request.context.log_failure(&failure, request);
+            request.log_failure(&failure);
             None
         }
         Err(_) => None,

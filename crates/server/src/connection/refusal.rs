@@ -72,8 +72,8 @@ async fn answer_refusal(
 ) -> WrittenResponse {
     let (context, host) = (stream.context().clone(), stream.host_index());
     let (at, line) = ((host, request.local.port()), request.view().request_line());
-    slot.begin(&context, at, request.other_end(), line, request.start_ns / 1_000_000);
-    let held = HeldSlot::new(slot, request);
+    slot.begin(at, request.other_end(), line, request.start_ns / 1_000_000);
+    let held = HeldSlot::new(slot, request.start_ns, request.spent.clone());
     let client = Some(request.other_end().ip().to_canonical());
     let asked = MethodAndTarget { path, ..MethodAndTarget::default() };
     let failed = (failure, LogDetails { asked, client, ..LogDetails::default() });

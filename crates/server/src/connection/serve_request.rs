@@ -37,7 +37,7 @@ const CLIENT_GONE: Option<Status> = Status::new(499);
 pub(crate) async fn serve_request(stream: &mut impl RequestStream, request: Rc<ReceivedRequest>) {
     let (context, spent) = (stream.context().clone(), request.spent.clone());
     accounting::measured(&spent, placed(|| answer(stream, request))).await;
-    accounting::end_long(&context, &spent);
+    context.end_long(&spent);
 }
 
 async fn answer(stream: &mut impl RequestStream, request: Rc<ReceivedRequest>) {
@@ -80,8 +80,12 @@ async fn hold_slot(
     let (context, host) = (stream.context().clone(), stream.host_index());
     let slot = match context.slots.acquire_now() {
         Some(slot) => slot,
-        None if asks_for_status(context.host(host), request, framing) => {
-            return Some(Rc::new(HeldSlot::beside(&context.slots, request)));
+        None if asks_for_status(context.host(host), request.method(), framing) => {
+            return Some(Rc::new(HeldSlot::beside(
+                &context.slots,
+                request.start_ns,
+                request.spent.clone(),
+            )));
         }
         None => {
             let _waiting = request.spent.wait(WaitCause::Slot);
@@ -89,8 +93,8 @@ async fn hold_slot(
         }
     };
     let (at, line) = ((host, request.local.port()), request.view().request_line());
-    slot.begin(&context, at, request.client, line, request.start_ns / 1_000_000);
-    Some(Rc::new(HeldSlot::new(slot, request)))
+    slot.begin(at, request.client, line, request.start_ns / 1_000_000);
+    Some(Rc::new(HeldSlot::new(slot, request.start_ns, request.spent.clone())))
 }
 
 /// What is answered to a request, by what is known of others or by the exchange; `None` if the

@@ -15,7 +15,6 @@ use super::stream::{
 use super::tests::PEER;
 use super::waits::writable;
 use crate::access_log::ConnectionEnd;
-use crate::accounting;
 use crate::context::Context;
 use crate::held::HeldSlot;
 use crate::names::ConnectionNames;
@@ -217,7 +216,7 @@ impl Shared {
             Framing { target, host, body, expect_continue: false }.spans(head.bytes())
         });
         let (now_ns, now_ms) = (clock::monotonic_ns(), clock::monotonic_ms());
-        let spent = accounting::begin_long(&self.context, &view, (now_ns, 0), now_ms);
+        let spent = self.context.begin_long(&view, (now_ns, 0), now_ms);
         let local = "127.0.0.1:8080".parse().unwrap();
         let mut request = ReceivedRequest::new(head, framing, self.peer, local, now_ns, spent);
         request.incoming = (request.body() != BodyLength::None).then(Rc::default);

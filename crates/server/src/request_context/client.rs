@@ -3,6 +3,7 @@
 
 use super::RequestContext;
 use crate::accounting::TimeSpent;
+use crate::held::HeldSlot;
 use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
 use message::condition::Conditions;
@@ -70,6 +71,14 @@ impl RequestContext<'_> {
     pub fn set_client(&mut self, ip: Option<IpAddr>) {
         self.mark_personal();
         self.client.ip = ip;
+    }
+
+    /// Take a slot again for the request, after everybody who came earlier, if `held` was given
+    /// back.
+    pub async fn regain_slot(&self, held: &HeldSlot) {
+        let received = self.received();
+        let (at, view) = ((self.host.index, received.local.port()), received.view());
+        held.regain(&self.context.slots, at, received.client, view.request_line()).await;
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) async fn gather(
         fill(request, incoming, GatherProgress { length, enough, began_ms }, unpacker).await;
     incoming.set_gathered(false);
     if let Some(held) = incoming.held() {
-        held.regain(request.context, request.host.index, request.received()).await;
+        request.regain_slot(&held).await;
     }
     gathered
 }

@@ -1,7 +1,7 @@
 //! A request leaves the fast path: its head is owned, and its time is accounted for.
 
 use super::state::Connection;
-use crate::accounting::{self, TimeSpent};
+use crate::accounting::TimeSpent;
 use crate::received_request::ReceivedRequest;
 use message::{BodyLength, FramingSpans, OwnedHead, Refusal, RequestHead};
 use std::rc::Rc;
@@ -28,6 +28,6 @@ impl Connection {
     /// What a request has spent that is for the slow path.
     pub(super) fn begin_long(&self, view: &RequestHead<'_>, complete_ns: u64) -> TimeSpent {
         let arriving_ns = self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000;
-        accounting::begin_long(&self.context, view, (complete_ns, arriving_ns), self.now_ms)
+        self.context.begin_long(view, (complete_ns, arriving_ns), self.now_ms)
     }
 }

@@ -55,8 +55,7 @@ pub(crate) fn answer(
     // Nobody overtakes those who wait for a slot: the slow path joins them.
     let Some(slot) = connection.context.slots.try_acquire() else { return Fast::Declined };
     let at = (connection.host_index(), connection.local.map_or(0, |local| local.port()));
-    let (context, now_ms) = (&connection.context, connection.now_ms);
-    slot.begin(context, at, connection.peer, head.request_line(), now_ms);
+    slot.begin(at, connection.peer, head.request_line(), connection.now_ms);
     let start = logs.then(|| (clock::unix_us(), clock::monotonic_ns()));
     connection.persistence.begin(framing.body, keep_alive);
     let timing = connection.host().timing;
@@ -117,7 +116,7 @@ fn account(connection: &mut Connection, prepared: &Prepared, bytes: u64) {
     let ended = Ended { status: Status::OK.code(), bytes };
     match connection.pending.as_mut().and_then(|pending| pending.late.as_mut()) {
         Some(late) => late.spent = Some(Rc::new(accounting::begin_slow(account, ended))),
-        None => accounting::end_fast(context, account, ended),
+        None => context.end_fast(account, ended),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Saying no before there is a request, and ending the connection.
 
 use super::state::Connection;
-use crate::accounting;
 use crate::connection::log::{self, LoggedRequest, account};
 use crate::connection::refusal::{raw_path, say_no, words};
 use crate::connection::stream::{End, RequestStream};
@@ -52,7 +51,7 @@ impl Connection {
             };
             log::write(self, &asked, &request, &written).await;
         }
-        accounting::end_long(&self.context, &request.spent);
+        self.context.end_long(&request.spent);
         self.persistence.close(CloseReason::Refused)
     }
 }

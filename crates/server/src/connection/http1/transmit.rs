@@ -5,7 +5,7 @@ use super::delimiter::Delimiter;
 use super::outbox::Outbox;
 use super::pending::PendingOutput;
 use super::state::Connection;
-use crate::accounting::{self, TimeSpent};
+use crate::accounting::TimeSpent;
 use crate::connection::body_faults::{cut_short, poll_source, truncated};
 use crate::connection::waits::{WritingCount, unless_gone, writable};
 use crate::file_response::load_cold;
@@ -58,7 +58,7 @@ impl Connection {
         if let Some(late) = late {
             let bytes = late.bytes + sent;
             late.place.count(bytes);
-            late.spent.inspect(|spent| accounting::end_slow(&self.context, spent, bytes));
+            late.spent.inspect(|spent| self.context.end_slow(spent, bytes));
         }
         result
     }
