@@ -5,8 +5,8 @@ use crate::content_coding::Coding;
 use crate::context::Context;
 use crate::failure::{Failure, Stop};
 use crate::handler::{self, Handler};
+use crate::hostname_lookups;
 use crate::large_future::boxed;
-use crate::names;
 use crate::phase;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
@@ -185,7 +185,7 @@ struct RanHandler {
 
 /// From the request line to a path; what needs no path is answered at once.
 async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Stop> {
-    names::prepare(request).await?;
+    hostname_lookups::prepare(request).await?;
     // Unmarked: of a request that is given a shared answer the same was asked and checked.
     let received = request.unmarked(Because::AskedOfEach).received.clone();
     let framing = received.framing().map_err(Failure::from)?;

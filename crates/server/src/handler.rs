@@ -3,8 +3,8 @@
 
 use crate::evaluate;
 use crate::failure::{Failure, Stop};
+use crate::hostname_lookups;
 use crate::large_future::boxed;
-use crate::names;
 use crate::representation::Representation;
 use crate::request_context::RequestContext;
 use crate::response::Response;
@@ -139,8 +139,8 @@ pub(crate) async fn run(
         response.set("Allow", request.host.methods());
         return Ok(response);
     }
-    if is_script && names::are_for_scripts(request) {
-        boxed(|| names::find_for_script(request)).await;
+    if is_script && hostname_lookups::are_for_scripts(request) {
+        boxed(|| hostname_lookups::find_for_script(request)).await;
     }
     // Only what is waited for becomes part of the caller's future: a response is large.
     match handler.respond(request) {

@@ -29,6 +29,7 @@ pub mod going_on;
 mod guarded;
 pub mod handler;
 mod held;
+mod hostname_lookups;
 pub mod http_date;
 pub mod identity;
 pub mod input_filter;

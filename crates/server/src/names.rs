@@ -1,12 +1,6 @@
-//! Names of addresses: that of the client (`HostnameLookups`) and that of our end of the connection
-//! (`UseCanonicalName DNS`). Whoever needs one waits for it off the thread; what came of it is kept
-//! with the connection. Which names are trusted with access is not decided here.
+//! What is known of the names of a connection's ends. They are looked up elsewhere
+//! (`hostname_lookups.rs`).
 
-use crate::context::Context;
-use crate::failure::Stop;
-use crate::question::{self, HelperAnswer, Question};
-use crate::request_context::{Because, RequestContext};
-use crate::site::names::{HostnameLookups, UseCanonicalName, are_looked_at};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -24,7 +18,7 @@ pub enum NamedEnd {
 }
 
 impl NamedEnd {
-    fn address(self) -> IpAddr {
+    pub(crate) fn address(self) -> IpAddr {
         let (Self::Client(address) | Self::Local(address)) = self;
         address
     }
@@ -45,7 +39,7 @@ impl ConnectionNames {
     }
 
     /// The outer `None` says that nobody has asked yet.
-    fn asked(&self, end: NamedEnd) -> Option<Option<Rc<str>>> {
+    pub(crate) fn asked(&self, end: NamedEnd) -> Option<Option<Rc<str>>> {
         let rows = self.0.borrow();
         rows.iter().find(|row| row.0 == end).map(|row| row.1.clone())
     }
@@ -61,76 +55,6 @@ impl ConnectionNames {
         }
         rows.push((end, name.map(|name| name.to_ascii_lowercase().into())));
     }
-
-    /// What to ask for a name that is wanted and was not asked for before.
-    fn question(&self, end: NamedEnd, lookups: HostnameLookups) -> Option<Question> {
-        match lookups {
-            _ if self.asked(end).is_some() => None,
-            HostnameLookups::Off => None,
-            HostnameLookups::On => Some(Question::ClaimedNameOf(end.address())),
-            HostnameLookups::Double => Some(Question::NameOf(end.address())),
-        }
-    }
-
-    fn keep_answer(&self, end: NamedEnd, answer: &HelperAnswer) {
-        if let HelperAnswer::Name(name) = answer {
-            self.keep(end, name.as_deref());
-        }
-    }
-
-    /// Have it looked up for a log or a script. Without a thread for it there is no name.
-    pub(crate) async fn find(&self, context: &Context, end: NamedEnd, lookups: HostnameLookups) {
-        let Some(question) = self.question(end, lookups) else { return };
-        if let Ok(answer) = question::answer(context, question).await {
-            self.keep_answer(end, &answer);
-        }
-    }
-
-    /// Have it looked up before the hooks of a request.
-    async fn ask(
-        &self,
-        request: &RequestContext<'_>,
-        end: NamedEnd,
-        lookups: HostnameLookups,
-    ) -> Result<(), Stop> {
-        if let Some(question) = self.question(end, lookups) {
-            self.keep_answer(end, &question::ask_for_all(request, question).await?);
-        }
-        Ok(())
-    }
-}
-
-/// Whether scripts are told the name of the client (`REMOTE_HOST`).
-pub(crate) fn are_for_scripts(request: &RequestContext<'_>) -> bool {
-    request.settings.core.hostname_lookups() != HostnameLookups::Off
-}
-
-/// Find that name.
-pub(crate) async fn find_for_script(request: &RequestContext<'_>) {
-    let lookups = request.settings.core.hostname_lookups();
-    let client = NamedEnd::Client(request.client());
-    request.received().names.find(request.context, client, lookups).await;
-}
-
-/// Find the names that hooks and texts may look at under the present settings of a request.
-///
-/// # Errors
-/// As [`question::elsewhere`].
-pub(crate) async fn prepare(request: &RequestContext<'_>) -> Result<(), Stop> {
-    let core = &request.settings.core;
-    let (lookups, canonical) = (core.hostname_lookups(), core.use_canonical_name());
-    // Unmarked: whoever looks at a name marks the answer.
-    let received = &request.unmarked(Because::MarkedBehind).received;
-    let names = &received.names;
-    if canonical == UseCanonicalName::Dns {
-        request.mark_personal();
-        let local = NamedEnd::Local(received.local_ip());
-        names.ask(request, local, HostnameLookups::On).await?;
-    }
-    if lookups != HostnameLookups::Off && are_looked_at() {
-        names.ask(request, NamedEnd::Client(request.client()), lookups).await?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@
 //! marked. The other fields of a request are made of these, or mark where they are made.
 
 use crate::context::Context;
-use crate::names;
+use crate::hostname_lookups;
 use crate::phase::FastRequest;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, LookupPurpose, RequestContext};
@@ -214,7 +214,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
         && (client.ip.is_none() && !request.is_momentary())
         && request.output.vary.borrow().is_empty()
         && !received.is_changed()
-        && (received.names.is_empty() && !names::are_for_scripts(request));
+        && (received.names.is_empty() && !hostname_lookups::are_for_scripts(request));
     // Who wants to know how a look-up went is told of each.
     let is_watched = request.logs("core", Level::Debug) || request.logs("authz_core", Level::Debug);
     is_like_others && !is_watched

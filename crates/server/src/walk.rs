@@ -5,9 +5,9 @@ mod condition;
 pub(crate) mod htaccess;
 
 use crate::failure::{Failure, Stop};
+use crate::hostname_lookups;
 use crate::large_future::boxed;
 use crate::mapping::PlaceEntry;
-use crate::names;
 use crate::phase;
 use crate::request_context::RequestContext;
 use crate::resolve::{self, LinkPolicy, Policies};
@@ -30,9 +30,9 @@ pub async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         false => place(request).await?,
     };
     // Conditions may look at names, and say which names there are.
-    names::prepare(request).await?;
+    hostname_lookups::prepare(request).await?;
     condition::walk(request, layers).await?;
-    names::prepare(request).await
+    hostname_lookups::prepare(request).await
 }
 
 /// What holds for a URL of a backend, of which no file is known (proxy_walk of mod_proxy.c).

@@ -4,6 +4,7 @@ use super::stream::{Delivery, RequestStream, SentResponse};
 use crate::access_log::{self, ConnectionEnd, LogDetails, SentFields, Transaction};
 use crate::accounting;
 use crate::context::Context;
+use crate::hostname_lookups;
 use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
 use crate::response::Notes;
@@ -124,7 +125,7 @@ async fn name_client(
         return;
     }
     let client = logged.client.unwrap_or_else(|| client.ip().to_canonical());
-    request.names.find(context, NamedEnd::Client(client), logged.lookups).await;
+    hostname_lookups::find(context, &request.names, NamedEnd::Client(client), logged.lookups).await;
 }
 
 /// Append a line to the logs.
