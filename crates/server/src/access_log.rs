@@ -1,24 +1,21 @@
 //! From a finished exchange to the lines of the access logs.
 
-use crate::context::Context;
-use crate::evaluate;
 use crate::names::{ConnectionNames, NamedEnd};
 use crate::received_request::ReceivedRequest;
-use crate::request_context::{MethodAndTarget, Original, RequestContext};
-use crate::response::Response;
 use crate::site::custom_log::LogCondition;
-use crate::site::host::ServerName;
+use crate::site::host::{Host, ServerName};
 use crate::site::names::HostnameLookups;
-use crate::table::Tables;
+use crate::table::{Table, Tables};
 use logging::access::{AccessRecord, ChainPart, TimeCache};
 pub(crate) use logging::access::{ConnectionEnd, NamedValues};
 use logging::id::{LogId, RequestLogId};
-use logging::level::Level;
+use logging::sink::Sink;
 use message::response::is_sendable;
-use message::{Field, RequestHead, Status};
+use message::{Field, Method, RequestHead};
 use runtime::process;
 use scoreboard::RequestTimes;
 use std::borrow::Cow;
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -62,6 +59,29 @@ pub(crate) struct LogDetails {
     pub(crate) tables: Tables,
     /// The request as it came, if it was redirected within the server.
     pub(crate) first: Option<Rc<Original>>,
+}
+
+/// What a request has asked for, as it is logged.
+#[derive(Clone, Default)]
+pub(crate) struct MethodAndTarget {
+    pub(crate) method: Option<Method>,
+    /// The decoded URL path of the request that was finally answered; empty if there was none.
+    pub(crate) path: Vec<u8>,
+    pub(crate) query: Option<Vec<u8>>,
+}
+
+/// The request that an internal redirect replaced, as it is logged.
+#[derive(Clone)]
+pub(crate) struct Original {
+    pub(crate) asked: MethodAndTarget,
+    /// The status that led to the redirect; 200 if none did.
+    pub(crate) status: u16,
+    pub(crate) filename: Vec<u8>,
+    pub(crate) handler: Option<&'static str>,
+    pub(crate) user: Option<Vec<u8>>,
+    pub(crate) env: Table,
+    /// The logs whose `expr=` held for it, by their position in those of the host.
+    pub(crate) logs: Vec<usize>,
 }
 
 /// What there is to say about an exchange. Borrowed from wherever it is.
@@ -136,62 +156,14 @@ fn some(bytes: &[u8]) -> Option<&[u8]> {
     (!bytes.is_empty()).then_some(bytes)
 }
 
-/// Conditions of logs, as far as they need the request. Those about one that was redirected within
-/// the server look at what the client had sent, whatever the line shows (mod_log_config.c,
-/// config_log_transaction).
-pub(crate) fn chosen(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
-    match &request.lineage.original {
-        Some(original) => original.logs.clone(),
-        None if has_expressions(request) => {
-            // The type is among the fields as soon as it is sent (basic_http_header).
-            let mut sent = Response::new(response.status);
-            sent.content_type.clone_from(&response.content_type);
-            sent.fields.clone_from(&response.fields);
-            if let Some(content_type) = &response.content_type {
-                sent.set("Content-Type", content_type.as_str());
-            }
-            holding(request, &sent)
-        }
-        None => Vec::new(),
-    }
-}
-
-/// The logs of the host whose conditions hold for a request that is about to be redirected within
-/// the server, of whose answer only a status is known.
-pub(crate) fn chosen_before(request: &RequestContext<'_>, status: u16) -> Vec<usize> {
-    let mut response = Response::new(Status::new(status).unwrap_or(Status::OK));
-    response.fields.clone_from(&request.output.fields);
-    holding(request, &response)
-}
-
-fn has_expressions(request: &RequestContext<'_>) -> bool {
-    let mut logs = request.host.logs.iter();
-    logs.any(|log| matches!(log.condition, Some(LogCondition::Expression(_))))
-}
-
-fn holding(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
-    let mut chosen = Vec::new();
-    for (nth, log) in request.host.logs.iter().enumerate() {
-        let Some(LogCondition::Expression(expression)) = &log.condition else { continue };
-        // Another request for the same file may have another status.
-        request.mark_personal();
-        match evaluate::holds_here(expression, request, Some(response)) {
-            Ok(true) => chosen.push(nth),
-            Ok(false) => {}
-            Err(text) => {
-                let text = format!("Error evaluating log condition: {text}");
-                request.log(Level::Warn, "log_config", Some(644), &text);
-            }
-        }
-    }
-    chosen
-}
-
-/// Append a line to every access log.
-pub(crate) fn write(context: &Context, finished: &Transaction<'_>) {
-    let host = context.host(finished.logged.host);
-    let mut writer = context.access.borrow_mut();
-    let Writer { times, line, pid, tid } = &mut *writer;
+/// Append a line to every access log of `host`; `lost` is told of one that cannot be written.
+pub(crate) fn write(
+    host: &Host,
+    writer: &mut Writer,
+    finished: &Transaction<'_>,
+    lost: impl Fn(&Sink, &io::Error),
+) {
+    let Writer { times, line, pid, tid } = writer;
     let request_fields = RequestFields(finished.request);
     let LogDetails { tables, first, .. } = finished.logged;
     let mut client = finished.client;
@@ -248,19 +220,8 @@ pub(crate) fn write(context: &Context, finished: &Transaction<'_>) {
         log.format.write(&record, times, line);
         line.push(b'\n');
         if let Err(error) = log.sink.write(line) {
-            lost(context, log.sink.complaint_is_due(), log.sink.name(), &error);
+            lost(&log.sink, &error);
         }
-    }
-}
-
-/// A full disk must not stop service, nor fill the error log as well.
-fn lost(context: &Context, complain: bool, name: &str, error: &std::io::Error) {
-    if let Some(row) = context.process_row() {
-        row.log_line_lost();
-    }
-    if complain {
-        let text = format!("Error writing to {name}: {error}; lines are lost");
-        context.server().log(Level::Warn, "log_config", Some(646), None, text.as_bytes());
     }
 }
 

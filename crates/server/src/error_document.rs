@@ -3,6 +3,7 @@
 
 use crate::evaluate;
 use crate::failure::Failure;
+use crate::log_conditions;
 use crate::phase::Phases;
 use crate::request_context::RequestContext;
 use crate::response::Response;
@@ -39,7 +40,9 @@ pub(crate) fn choose<'a>(
         Some(at) => (value[..at].to_vec(), Some(value[at + 1..].to_vec())),
         None => (value, None),
     };
-    let mut next = request.redirected(path, query, failure.status.code());
+    let status = failure.status.code();
+    let logs = || log_conditions::chosen_before(request, status);
+    let mut next = request.redirected(path, query, status, logs);
     next.set_method(Method::Get);
     next.tables.env.set("REDIRECT_REQUEST_METHOD", request.received().view().method());
     // What the log says is not for everybody: it names files (the note `error-notes`).

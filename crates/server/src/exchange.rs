@@ -18,7 +18,7 @@ use crate::site::host::{Host, Trace};
 use crate::site::names::UseCanonicalName;
 use crate::site::settings::Settings;
 use crate::waiting::NowOrLater;
-use crate::{access_log, byterange, compat, error_document, fields};
+use crate::{byterange, compat, error_document, fields, log_conditions};
 use logging::level::Level;
 use message::path::EncodedSlashes;
 use message::{BodyLength, Method, Status, Target, Version};
@@ -141,7 +141,7 @@ async fn conclude(
     // basic_http_header).
     let start_s = received.start_us.div_euclid(1_000_000);
     response.date_s = Some(start_s);
-    let chosen = access_log::chosen(&request, &response);
+    let chosen = log_conditions::chosen(&request, &response);
     let reusable = match (ran.reusable, codings) {
         (Some(source), Ok(codings))
             if KeptPart::Response.may_be_of(&request) && response.is_whole_file() =>
@@ -284,7 +284,8 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandl
             }
             Err(Stop::Internal(path, query)) => {
                 let status = failed.as_ref().map_or(200, |failure| failure.status.code());
-                Ok(request.redirected(path, query, status))
+                let logs = || log_conditions::chosen_before(request, status);
+                Ok(request.redirected(path, query, status, logs))
             }
             Err(Stop::Failure(mut failure)) => {
                 request.log_failure(&failure);

@@ -35,6 +35,7 @@ pub mod identity;
 pub mod input_filter;
 mod key_number;
 pub mod large_future;
+mod log_conditions;
 pub mod mapping;
 pub mod metadata;
 pub mod module;

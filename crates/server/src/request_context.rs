@@ -11,12 +11,10 @@ mod signature;
 mod target;
 
 pub use client::{Because, Client};
-pub(crate) use lineage::Original;
 pub use lineage::{Lineage, LookupPurpose};
-pub(crate) use target::MethodAndTarget;
 pub use target::Query;
 
-use crate::access_log;
+use crate::access_log::Original;
 use crate::admit::Authentication;
 use crate::context::Context;
 use crate::mapping::{ContextInfo, Mapping, PlaceEntry};
@@ -155,8 +153,15 @@ impl<'a> RequestContext<'a> {
     }
 
     /// The request for `path` that takes the place of this one (ap_internal_redirect). Variables
-    /// of this one are `REDIRECT_` variables of that, which has no notes yet.
-    pub(crate) fn redirected(&self, path: Vec<u8>, query: Option<Vec<u8>>, status: u16) -> Self {
+    /// of this one are `REDIRECT_` variables of that, which has no notes yet. `logs` tells which of
+    /// the logs with a condition it is written to.
+    pub(crate) fn redirected(
+        &self,
+        path: Vec<u8>,
+        query: Option<Vec<u8>>,
+        status: u16,
+        logs: impl FnOnce() -> Vec<usize>,
+    ) -> Self {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
         next.method = self.method;
         (next.path, next.query) = (path, query);
@@ -185,7 +190,7 @@ impl<'a> RequestContext<'a> {
             handler: None,
             user: self.authentication.user.clone(),
             env: self.tables.env.clone(),
-            logs: access_log::chosen_before(self, status),
+            logs: logs(),
         });
         next.mark_personal();
         next

@@ -1,7 +1,7 @@
 //! From a response that was sent to its account and to the lines of the access logs.
 
 use super::stream::{Delivery, RequestStream, SentResponse};
-use crate::access_log::{self, ConnectionEnd, LogDetails, SentFields, Transaction};
+use crate::access_log::{ConnectionEnd, LogDetails, SentFields, Transaction};
 use crate::accounting;
 use crate::context::Context;
 use crate::hostname_lookups;
@@ -167,6 +167,6 @@ pub(crate) async fn write(
             Delivery::Cut | Delivery::Failed => ConnectionEnd::Aborted,
         },
     };
-    access_log::write(&context, &finished);
+    context.write_access(&finished);
     stream.logged(asked.log_ids.1, &request.names);
 }

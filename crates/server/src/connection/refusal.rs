@@ -3,7 +3,7 @@
 use super::log::{WrittenResponse, add_notes, log, unanswered};
 use super::stream::{End, RequestStream};
 use super::waits::unless_gone;
-use crate::access_log::LogDetails;
+use crate::access_log::{LogDetails, MethodAndTarget};
 use crate::error_document;
 use crate::exchange::{ExchangeResult, refused};
 use crate::failure::Failure;
@@ -11,7 +11,6 @@ use crate::guarded::guarded;
 use crate::held::HeldSlot;
 use crate::large_future::boxed;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::MethodAndTarget;
 use crate::response::Response;
 use crate::slots::Slot;
 use message::{Known, Refusal};

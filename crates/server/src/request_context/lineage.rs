@@ -1,7 +1,7 @@
 //! Which request this one came from: the one that an internal redirect replaced (`r->prev`), or the
 //! one on whose behalf something is looked up (`r->main`).
 
-use super::MethodAndTarget;
+use crate::access_log::Original;
 use crate::table::Table;
 use std::rc::Rc;
 
@@ -33,20 +33,6 @@ pub struct Lineage {
     /// It is answered with an error document: conditions and the body of the request were about
     /// something else.
     pub is_error_document: bool,
-}
-
-/// The request that an internal redirect replaced, as it is logged.
-#[derive(Clone)]
-pub(crate) struct Original {
-    pub(crate) asked: MethodAndTarget,
-    /// The status that led to the redirect; 200 if none did.
-    pub(crate) status: u16,
-    pub(crate) filename: Vec<u8>,
-    pub(crate) handler: Option<&'static str>,
-    pub(crate) user: Option<Vec<u8>>,
-    pub(crate) env: Table,
-    /// The logs whose `expr=` held for it, by their position in those of the host.
-    pub(crate) logs: Vec<usize>,
 }
 
 impl Lineage {

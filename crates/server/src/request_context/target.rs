@@ -6,16 +6,8 @@
 //! answer as personal.
 
 use super::{Because, RequestContext};
+use crate::access_log::MethodAndTarget;
 use message::Method;
-
-/// What a request has asked for, as it is logged.
-#[derive(Clone, Default)]
-pub(crate) struct MethodAndTarget {
-    pub(crate) method: Option<Method>,
-    /// The decoded URL path of the request that was finally answered; empty if there was none.
-    pub(crate) path: Vec<u8>,
-    pub(crate) query: Option<Vec<u8>>,
-}
 
 /// The query of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

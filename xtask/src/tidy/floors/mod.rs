@@ -21,8 +21,10 @@ const FLOORS: &[(&str, &[&str])] = &[
             "exchange",
             "compat description error_document fields file_response own_url pace \
              response_head",
-            "byterange content_digest",
+            "byterange content_digest log_conditions",
             KNOT_FLOOR,
+            "cache",
+            "access_log",
             "received_request",
             "request_body",
             "held",
@@ -103,9 +105,7 @@ const TABLE: &str = "xtask/src/tidy/floors/mod.rs";
 const KNOT: (&str, &[&str]) = (
     "server",
     &[
-        "access_log",
         "admit",
-        "cache",
         "context",
         "evaluate",
         "handler",

@@ -10,7 +10,7 @@ use super::pending::{Late, PendingOutput};
 use super::response_fields::ResponseFields;
 use super::state::Connection;
 use super::transmit::TURN_BYTES;
-use crate::access_log::{self, Transaction};
+use crate::access_log::Transaction;
 use crate::accounting::{self, Account};
 use crate::cache::Prepared;
 use crate::connection::stream::RequestStream;
@@ -245,5 +245,5 @@ fn log(
         keepalives: connection.persistence.keepalives().saturating_sub(1),
         end: connection.connection_end(),
     };
-    access_log::write(&connection.context, &finished);
+    connection.context.write_access(&finished);
 }
