@@ -3,8 +3,9 @@
 use crate::auth_text;
 use config::{Args, Call, Directive, Error, Scope};
 use logging::level::Level;
+use server::answers::{HelperAnswer, Question};
 use server::module::{Hooks, Module};
-use server::question::{self, HelperAnswer, Question};
+use server::question;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings::DirectoryKey;

@@ -1,64 +1,44 @@
 //! Who may see it: access by address and rule, then who the client is, then whether that one may
 //! (ap_process_request_internal of server/request.c). The modules that decide are not known here.
 
+use crate::authentication::Judged;
 use crate::failure::{Failure, Stop};
 use crate::mapping::Place;
 use crate::phase::{self, Decision};
 use crate::request_context::RequestContext;
-use crate::site::settings::Settings;
 use crate::walk::Beside;
 use logging::level::Level;
 use message::{Method, Status};
 use std::sync::Arc;
 
-/// Who the client is, as far as it was found out. A request that comes from another one, as a
-/// look-up or by an internal redirect, begins with what was known of that.
-#[derive(Clone, Default)]
-pub struct Authentication {
-    /// `r->user`
-    pub user: Option<Vec<u8>>,
-    /// `r->ap_auth_type`
-    pub auth_type: Option<&'static str>,
-    /// For what it was asked last who may see it.
-    judged: Option<Judged>,
+/// Every module must agree.
+pub(crate) async fn admit(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    phase::run(&request.phases().guard, request).await?;
+    // For the request that this one comes from.
+    if request.authentication.judged.as_ref().is_some_and(|judged| covers(judged, request)) {
+        return Ok(());
+    }
+    let authentication = &mut request.authentication;
+    (authentication.user, authentication.auth_type) = (None, None);
+    let outcome = judge(request).await;
+    request.authentication.judged = Some(judged(request));
+    outcome
 }
 
-impl Authentication {
-    /// Whether nobody has asked who the client is.
-    pub(crate) fn is_unknown(&self) -> bool {
-        self.user.is_none() && self.auth_type.is_none()
-    }
-
-    /// What was found out for `outer`, which this look-up is to replace, comes before what was
-    /// found out for the look-up.
-    pub(crate) fn inherit(&mut self, outer: &mut Self) {
-        self.user = outer.user.take().or(self.user.take());
-        self.auth_type = outer.auth_type.or(self.auth_type);
-    }
+/// For what `request` is asked who may see it.
+fn judged(request: &RequestContext<'_>) -> Judged {
+    Judged { settings: request.settings.clone(), folder: folder(request) }
 }
 
-/// For what it was asked who may see it.
-#[derive(Clone)]
-struct Judged {
-    settings: Arc<Settings>,
-    folder: Vec<u8>,
-}
-
-impl Judged {
-    fn new(request: &RequestContext<'_>) -> Self {
-        Self { settings: request.settings.clone(), folder: folder(request) }
-    }
-
-    /// Whether that answers it for `request` as well: httpd compares the merged configurations,
-    /// which are one and the same within a folder unless a section for files, locations or
-    /// requests was laid over them. So the index of a folder is not asked about again, and the
-    /// document of `ErrorDocument 401` needs no password.
-    fn covers(&self, request: &RequestContext<'_>) -> bool {
-        let folder_alone = request.mapping.folder_layers.as_ref().map(|layers| &layers.settings);
-        Arc::ptr_eq(&self.settings, &request.settings)
-            && folder_alone.is_some_and(|alone| Arc::ptr_eq(alone, &request.settings))
-            && self.folder == folder(request)
-    }
+/// Whether what was asked before answers it for `request` as well: httpd compares the merged
+/// configurations, which are one and the same within a folder unless a section for files, locations
+/// or requests was laid over them. So the index of a folder is not asked about again, and the
+/// document of `ErrorDocument 401` needs no password.
+fn covers(judged: &Judged, request: &RequestContext<'_>) -> bool {
+    let folder_alone = request.mapping.folder_layers.as_ref().map(|layers| &layers.settings);
+    Arc::ptr_eq(&judged.settings, &request.settings)
+        && folder_alone.is_some_and(|alone| Arc::ptr_eq(alone, &request.settings))
+        && judged.folder == folder(request)
 }
 
 /// The folder that a place is, or is in.
@@ -71,20 +51,6 @@ fn folder(request: &RequestContext<'_>) -> Vec<u8> {
         path.pop();
     }
     path
-}
-
-/// Every module must agree.
-pub(crate) async fn admit(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    phase::run(&request.phases().guard, request).await?;
-    // For the request that this one comes from.
-    if request.authentication.judged.as_ref().is_some_and(|judged| judged.covers(request)) {
-        return Ok(());
-    }
-    let authentication = &mut request.authentication;
-    (authentication.user, authentication.auth_type) = (None, None);
-    let outcome = judge(request).await;
-    request.authentication.judged = Some(Judged::new(request));
-    outcome
 }
 
 /// One question after the other, until the request is let in or refused: access by where it comes

@@ -5,11 +5,11 @@ mod log;
 
 use crate::access_log;
 use crate::accounting::Meter;
+use crate::answers::AnswerCache;
 use crate::cache::{self, ResponseCache};
 use crate::descriptors::Descriptors;
 use crate::going_on::GoingOn;
 use crate::http_date::http_date;
-use crate::question::AnswerCache;
 use crate::script_cache::ScriptCache;
 use crate::server::Server;
 use crate::site::Site;

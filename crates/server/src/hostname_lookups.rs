@@ -3,10 +3,11 @@
 //! it is kept with the connection (`names.rs`). Which names are trusted with access is not decided
 //! here.
 
+use crate::answers::{HelperAnswer, Question};
 use crate::context::Context;
 use crate::failure::Stop;
 use crate::names::{ConnectionNames, NamedEnd};
-use crate::question::{self, HelperAnswer, Question};
+use crate::question;
 use crate::request_context::{Because, RequestContext};
 use crate::site::names::{HostnameLookups, UseCanonicalName, are_looked_at};
 

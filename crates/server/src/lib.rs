@@ -10,6 +10,8 @@
 mod access_log;
 pub mod accounting;
 pub mod admit;
+pub mod answers;
+pub mod authentication;
 mod byterange;
 mod cache;
 mod compat;

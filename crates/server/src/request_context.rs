@@ -5,28 +5,29 @@
 //! accessors here, which note that the answer is not the same for everybody.
 
 mod client;
+mod dependence;
 mod lineage;
 mod log;
 mod signature;
 mod target;
 
 pub use client::{Because, Client};
+use dependence::Dependence;
 pub use lineage::{Lineage, LookupPurpose};
 pub use target::Query;
 
 use crate::access_log::Original;
-use crate::admit::Authentication;
+use crate::answers::Answers;
+use crate::authentication::Authentication;
 use crate::context::Context;
 use crate::mapping::{ContextInfo, Mapping, PlaceEntry};
 use crate::metadata::{Metadata, Naming};
 use crate::negotiated::Negotiated;
 use crate::phase::Phases;
-use crate::question::Answers;
 use crate::received_request::ReceivedRequest;
 use crate::request_state::RequestState;
 use crate::response::OutputFields;
 use crate::script_cache::CachedScript;
-use crate::sharing::Dependence;
 use crate::site::Site;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -45,7 +46,7 @@ pub(crate) struct RequestCommon {
     /// What has been waited for.
     pub(crate) answers: RefCell<Answers>,
     /// What the answer depends on.
-    pub(crate) dependence: Dependence,
+    dependence: Dependence,
 }
 
 /// The request as phases and handlers see it and change it (httpd's `request_rec`). Look-ups on its

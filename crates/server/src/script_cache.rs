@@ -7,7 +7,7 @@
 //! and it holds for others that ask in the same way while the same `.htaccess` files are there,
 //! each of which is looked at for each request.
 
-use crate::admit::Authentication;
+use crate::authentication::Authentication;
 use crate::context::Context;
 use crate::handler::Handler;
 use crate::mapping::Mapping;

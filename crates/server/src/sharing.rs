@@ -4,9 +4,9 @@
 //!
 //! Two questions are asked. While an answer is made: does anything decide about it that others need
 //! not have alike? Whoever asks for that by an accessor of the request marks the answer
-//! ([`Dependence`]), so that it is kept for nobody unless somebody has made sure. And when another
-//! request comes: does it ask in the same way ([`KeptPart::asked`]), and would no module treat it
-//! otherwise ([`KeptPart::is_for`])?
+//! ([`RequestContext::mark_personal`]), so that it is kept for nobody unless somebody has made
+//! sure. And when another request comes: does it ask in the same way ([`KeptPart::asked`]), and
+//! would no module treat it otherwise ([`KeptPart::is_for`])?
 //!
 //! Why nothing of a request can be read past these two: host and path are what an answer is found
 //! by. GET and HEAD share one, and [`RequestContext::method`] does not tell them apart; whatever
@@ -21,12 +21,10 @@ use crate::hostname_lookups;
 use crate::phase::FastRequest;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, LookupPurpose, RequestContext};
-use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use logging::level::Level;
 use message::{BodyLength, Framing, Known, KnownSet, Method, RequestHead, Target};
-use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 
 /// Fields that make a response depend on more than the path.
@@ -42,73 +40,9 @@ const UNUSUAL: KnownSet = KnownSet::of(&[
     Known::IfUnmodifiedSince,
 ]);
 
-/// So many `.htaccess` files are looked at before what was kept of a script is used. With more of
-/// them the whole look-up is made.
-const ACCESS_FILES_MAX: usize = 32;
-
 /// Whether a request with this field is given no whole response that was made for another one.
 pub fn is_unusual(name: &[u8]) -> bool {
     Known::recognise(name).is_some_and(|name| UNUSUAL.has(name))
-}
-
-/// What the answer to a request depends on, as far as it was asked for. All look-ups on behalf of
-/// the request have the same: what one of them asks for may have led to the answer.
-#[derive(Default)]
-pub(crate) struct Dependence {
-    /// More than host, path and `Accept-Encoding` decides about it.
-    is_personal: Cell<bool>,
-    /// It tells of the second in which it was made.
-    is_momentary: Cell<bool>,
-    /// Where `.htaccess` files were looked for: they decide about it as well.
-    access_files: RefCell<Vec<AccessFile>>,
-}
-
-impl RequestContext<'_> {
-    /// The answer is for this request only.
-    pub fn mark_personal(&self) {
-        self.common.dependence.is_personal.set(true);
-    }
-
-    /// The answer may be given to others, but only in the second of this request.
-    pub fn mark_momentary(&self) {
-        self.common.dependence.is_momentary.set(true);
-    }
-
-    /// Whether the answer may be given to others in the second of this request only.
-    pub(crate) fn is_momentary(&self) -> bool {
-        self.common.dependence.is_momentary.get()
-    }
-
-    /// Whether the answer may be given to nobody else, whatever they ask for.
-    pub(crate) fn is_personal(&self) -> bool {
-        let dependence = &self.common.dependence;
-        dependence.is_personal.get() || !dependence.access_files.borrow().is_empty()
-    }
-
-    /// Whether the answer may be given to nobody else even while the same `.htaccess` files are
-    /// there: for callers that compare those themselves.
-    pub fn is_personal_beside_access_files(&self) -> bool {
-        self.common.dependence.is_personal.get()
-    }
-
-    /// A `.htaccess` file was looked for; `None` if it cannot be told later whether it is the same.
-    pub(crate) fn note_access_file(&self, file: Option<AccessFile>) {
-        match file {
-            Some(file) => {
-                // With more of them nothing is kept: a listing looks in thousands of folders.
-                let mut files = self.common.dependence.access_files.borrow_mut();
-                if files.len() <= ACCESS_FILES_MAX {
-                    files.push(file);
-                }
-            }
-            None => self.mark_personal(),
-        }
-    }
-
-    /// Where such files were looked for.
-    pub(crate) fn access_files(&self) -> Vec<AccessFile> {
-        self.common.dependence.access_files.borrow().clone()
-    }
 }
 
 /// What is kept of an answer for others.
@@ -205,7 +139,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
     let client = request.unmarked(Because::AskedOfEach);
     let received = &client.received;
     let is_like_others = request.may_be_cached
-        && request.common.dependence.access_files.borrow().len() <= ACCESS_FILES_MAX
+        && request.access_files_are_few()
         && request.lineage.purpose == LookupPurpose::Main
         && request.mapping.path_info.is_empty()
         && request.unmarked_query(Because::AskedOfEach) == received.query()
