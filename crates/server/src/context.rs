@@ -9,6 +9,7 @@ use crate::answers::AnswerCache;
 use crate::cache::{self, ResponseCache};
 use crate::descriptors::Descriptors;
 use crate::going_on::GoingOn;
+use crate::htaccess_cache::HtaccessCache;
 use crate::http_date::http_date;
 use crate::script_cache::ScriptCache;
 use crate::server::Server;
@@ -17,7 +18,6 @@ use crate::site::host::Host;
 use crate::site::locate::Merged;
 use crate::slots::Slots;
 use crate::thread_state::ThreadState;
-use crate::walk::htaccess::Htaccess;
 use http1::HeadParser;
 use logging::access::TimeCache;
 use logging::level::Level;
@@ -76,7 +76,7 @@ pub struct Context {
     pub(crate) meter: Meter,
     pub(crate) cache: RefCell<ResponseCache>,
     pub(crate) merged: Merged,
-    pub(crate) htaccess: Htaccess,
+    pub(crate) htaccess: HtaccessCache,
     pub(crate) known: AnswerCache,
     /// What modules keep on this thread.
     pub modules: ThreadState,
@@ -168,7 +168,7 @@ impl Context {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
             cache: RefCell::new(ResponseCache::new(bounds, files)),
             merged: Merged::default(),
-            htaccess: Htaccess::default(),
+            htaccess: HtaccessCache::default(),
             known: AnswerCache::default(),
             modules: ThreadState::default(),
             scratch: RefCell::new(ThreadBuffers {

@@ -9,13 +9,13 @@
 
 use crate::authentication::Authentication;
 use crate::context::Context;
+use crate::environment_template::EnvironmentTemplate;
 use crate::handler::Handler;
 use crate::mapping::Mapping;
 use crate::negotiated::Negotiated;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, RequestContext};
 use crate::response::OutputFields;
-use crate::script::template::EnvironmentTemplate;
 use crate::sharing::KeptPart;
 use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
@@ -100,7 +100,7 @@ impl CachedScript {
         request: &RequestContext<'_>,
     ) -> Option<Option<Rc<EnvironmentTemplate>>> {
         match &*self.template.borrow() {
-            Some(Some(known)) if !known.is_for(request) => None,
+            Some(Some(known)) if !known.is_for(request.received()) => None,
             known => known.clone(),
         }
     }

@@ -2,7 +2,7 @@
 //! directory, file, location and if walks of httpd (server/request.c).
 
 mod condition;
-pub(crate) mod htaccess;
+mod htaccess;
 
 use crate::failure::{Failure, Stop};
 use crate::hostname_lookups;
@@ -101,7 +101,7 @@ async fn reading<T>(
     loop {
         let found = look(trail);
         let Some((end, long)) = trail.borrow_mut().long.take() else { return found };
-        if let Err(stop) = boxed(|| request.context.htaccess.read(request, *long)).await {
+        if let Err(stop) = boxed(|| htaccess::read_long(request, *long)).await {
             trail.borrow_mut().fail(end, stop);
         }
     }
@@ -220,12 +220,11 @@ async fn htaccess_of(
     if overrides.is_none() {
         return Ok(None);
     }
-    let files = &request.context.htaccess;
     loop {
-        match files.section(request, folder, &overrides) {
+        match htaccess::section(request, folder, &overrides) {
             Ok(section) => return Ok(section),
             Err(NotRead::Failed(failure)) => return Err((*failure).into()),
-            Err(NotRead::Long(long)) => files.read(request, *long).await?,
+            Err(NotRead::Long(long)) => htaccess::read_long(request, *long).await?,
         }
     }
 }
@@ -358,7 +357,7 @@ impl Trail {
     }
 
     fn htaccess(&mut self, request: &RequestContext<'_>, end: usize, overrides: &Overrides) {
-        match request.context.htaccess.section(request, &self.path[..end], overrides) {
+        match htaccess::section(request, &self.path[..end], overrides) {
             Ok(None) => {}
             Ok(Some(section)) => {
                 self.core = section.settings.core.outline().over(&self.core);

@@ -1,82 +1,19 @@
-//! What room there is for request bodies that are gathered: memory of this process, and files of
-//! all processes together in one folder. What goes where is not decided here.
+//! The room that one request body has taken while it is gathered. How much there is for all of them
+//! is known to `spool_room.rs`; what goes where is not decided here.
 
-use crate::Machine;
 use crate::context::Context;
 use crate::server::Server;
-use crate::site::room::RoomLimits;
+use crate::spool_room::SpoolFolder;
 use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, file};
 use scoreboard::Scoreboard;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Buffers of bodies in one process. Those that find no room use files the earlier.
-const MEMORY_BYTES_MAX: u64 = 8 << 20;
-
-/// Without `RequestSpoolMaxSize`: the share of what is free in the folder, and the most of it.
-const FREE_SHARE: u64 = 4;
-const FILES_BYTES_MAX: u64 = 16 << 30;
-
-/// The share of the machine's memory, where the folder is memory.
-const MEMORY_SHARE: u64 = 16;
+use std::path::Path;
+use std::sync::Arc;
 
 /// The share of all room that one body may have: one client leaves room to others.
 const BODY_SHARE: u64 = 8;
-
-/// Where files go if nobody says so; the first of them that is there. Unlike /tmp, the first is
-/// hardly ever memory.
-const FOLDERS: [&str; 2] = ["/var/tmp", "/tmp"];
-
-/// What the bodies of one process take up.
-#[derive(Default)]
-pub(crate) struct RoomUsage {
-    memory_bytes: AtomicU64,
-    folder: OnceLock<Folder>,
-}
-
-/// Where files are, and how large all of them may be together.
-struct Folder {
-    path: PathBuf,
-    bytes_max: Option<u64>,
-    /// Without a number: what it was found to be, and in which second.
-    found: Mutex<(i64, u64)>,
-}
-
-impl Folder {
-    fn new(limits: &RoomLimits) -> Self {
-        let own = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let usual = || own.into_iter().chain(FOLDERS.iter().map(PathBuf::from));
-        let path = limits.folder.clone().or_else(|| usual().find(|path| path.is_dir()));
-        let found = Mutex::new((0, 0));
-        Self { path: path.unwrap_or_default(), bytes_max: limits.files_bytes, found }
-    }
-
-    /// How large all may be together, of which `used` bytes are in use.
-    fn bytes_max(&self, used: u64, now_s: i64) -> u64 {
-        if let Some(bytes_max) = self.bytes_max {
-            return bytes_max;
-        }
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if found.0 != now_s {
-            *found = (now_s, files_bytes(&self.path, used));
-        }
-        found.1
-    }
-}
-
-/// What files may take up in a folder where nobody has set a bound.
-fn files_bytes(folder: &Path, used: u64) -> u64 {
-    let Ok(volume) = file::volume(folder) else { return 0 };
-    let most = match volume.is_memory {
-        true => Machine::here().total_bytes / MEMORY_SHARE,
-        false => FILES_BYTES_MAX,
-    };
-    most.min(volume.free_bytes.saturating_add(used) / FREE_SHARE)
-}
 
 /// Why there is no room.
 #[derive(Debug)]
@@ -107,11 +44,9 @@ impl RoomClaim {
 
     /// Whether there is memory for a buffer of so many bytes, which is then taken.
     pub(crate) fn takes_memory(&mut self, bytes: u64) -> bool {
-        let memory = &self.server.spools.memory_bytes;
-        let has_room = memory.fetch_add(bytes, Relaxed) + bytes <= MEMORY_BYTES_MAX;
-        match has_room {
-            true => self.memory_bytes += bytes,
-            false => drop(memory.fetch_sub(bytes, Relaxed)),
+        let has_room = self.server.spools.takes_memory(bytes);
+        if has_room {
+            self.memory_bytes += bytes;
         }
         has_room
     }
@@ -139,18 +74,17 @@ impl RoomClaim {
     /// When there are too many, or the folder cannot be written to.
     pub(crate) fn file(&mut self, context: &Context) -> Result<File, NoRoom> {
         self.descriptor = Some(context.hold_file().ok_or(NoRoom::Full)?);
-        file::unnamed(&self.folder().path).map_err(NoRoom::Failed)
+        file::unnamed(self.folder().path()).map_err(NoRoom::Failed)
     }
 
     /// Where files are, and how large all may be together.
     pub(crate) fn bounds(&self) -> (&Path, u64) {
         let folder = self.folder();
-        (&folder.path, folder.bytes_max(self.board.spooled(), clock::unix_s()))
+        (folder.path(), folder.bytes_max(self.board.spooled(), clock::unix_s()))
     }
 
-    fn folder(&self) -> &Folder {
-        let limits = &self.server.site.spool;
-        self.server.spools.folder.get_or_init(|| Folder::new(limits))
+    fn folder(&self) -> &SpoolFolder {
+        self.server.spools.folder(&self.server.site.spool)
     }
 
     fn change_file_bytes(&self, change: i64) {
@@ -160,7 +94,7 @@ impl RoomClaim {
 
 impl Drop for RoomClaim {
     fn drop(&mut self) {
-        self.server.spools.memory_bytes.fetch_sub(self.memory_bytes, Relaxed);
+        self.server.spools.give_memory_back(self.memory_bytes);
         self.change_file_bytes(-i64::try_from(self.file_bytes).unwrap_or(i64::MAX));
     }
 }

@@ -5,12 +5,12 @@
 //! [`environment`]: super::environment
 
 use super::environment::{self, Told};
+use crate::environment_template::EnvironmentTemplate;
 use crate::request_context::RequestContext;
 use crate::site::settings::core::EnvironmentRules;
 use crate::table::Table;
 use fastcgi::{Params, RequestOpening};
 use std::cell::RefCell;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A request with more fields is none of those that are worth it.
@@ -22,19 +22,6 @@ const ROOM_BYTES: usize = 256;
 thread_local! {
     /// The name of a variable while it is made.
     static NAME: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The parts that are known before the request, in their order.
-pub struct EnvironmentTemplate {
-    /// The host that was asked for, with its port, and our end of the connection.
-    host: Option<Vec<u8>>,
-    port: Option<u16>,
-    local: SocketAddr,
-    /// The beginning of a request, with what was set for it, and how many bytes that is.
-    own: Params,
-    own_bytes: usize,
-    server: Vec<u8>,
-    script: Vec<u8>,
 }
 
 impl EnvironmentTemplate {
@@ -58,14 +45,6 @@ impl EnvironmentTemplate {
             server: encoded(&environment::of_server(request)),
             script: encoded(&script),
         })
-    }
-
-    /// Whether the template holds for a request for the same script.
-    pub(crate) fn is_for(&self, request: &RequestContext<'_>) -> bool {
-        let received = request.received();
-        self.host.as_deref() == received.host_name()
-            && self.port == received.host_port()
-            && self.local == received.local
     }
 
     /// All variables of a request, and the table of them.

@@ -1,13 +1,13 @@
 //! `.htaccess` files: read when they are there, parsed when they have changed, and kept per
-//! thread. A change takes effect with the next request.
+//! thread (`htaccess_cache.rs`). A change takes effect with the next request.
 
 use crate::failure::{Failure, Stop};
+use crate::htaccess_cache::ParsedFile;
 use crate::question;
 use crate::request_context::RequestContext;
 use crate::site::access_file::AccessFile;
 use crate::site::builder::Builder;
 use crate::site::language::Language;
-use crate::site::locate::TEXT_BYTES_MAX;
 use crate::site::overrides::Overrides;
 use crate::site::settings::Section;
 use crate::site::startup;
@@ -17,17 +17,12 @@ use logging::message::Message;
 use message::Status;
 use runtime::clock;
 use runtime::file::{self, Errno, FileType};
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Files known per thread. Clients choose which folders are looked at, so this is bounded.
-const FILES_MAX: usize = 4096;
 
 /// The longest file that is read. The longest that are in use are lists of addresses to turn away,
 /// of some 100 KiB each; those of whole countries come to one MiB.
@@ -36,31 +31,6 @@ const FILE_BYTES_MAX: usize = 2 << 20;
 /// A longer file is parsed on another thread. Measured with `SetEnvIf`, each with a pattern to
 /// compile, and `Require not ip`: 8 and 3 ms for 64 KiB, 42 and 16 for 256, 150 and 50 for 1 MiB.
 const INLINE_BYTES_MAX: usize = 16 << 10;
-
-/// Parsed files of one serving thread.
-#[derive(Default)]
-pub(crate) struct Htaccess {
-    known: RefCell<HashMap<Vec<u8>, ParsedFile>>,
-    /// Length of all of them.
-    text_bytes: Cell<usize>,
-}
-
-/// A file as it was when it was parsed.
-struct ParsedFile {
-    status: file::FileAttributes,
-    /// Whether a change since it was read would show in that.
-    is_settled: bool,
-    overrides: Overrides,
-    /// The first error, if there was one, in httpd's words.
-    section: Result<Arc<Section>, Arc<str>>,
-}
-
-impl ParsedFile {
-    /// Whether what was read of it holds for a file with this `status`.
-    fn is(&self, status: &file::FileAttributes, overrides: &Overrides) -> bool {
-        self.is_settled && self.status == *status && self.overrides == *overrides
-    }
-}
 
 /// Why there are no settings of a file.
 pub(crate) enum NotRead {
@@ -99,136 +69,113 @@ struct ParsedText {
 /// So many warnings of a file are logged: whoever writes it is not trusted with the log.
 const WARNINGS_MAX: usize = 20;
 
-impl Htaccess {
-    /// What the file of `folder` (absolute, without a final slash) says; `None` without a file.
-    ///
-    /// # Errors
-    /// 500 for a file with an error, 403 for one that cannot be read; a long one that is new has to
-    /// be waited for first.
-    pub(crate) fn section(
-        &self,
-        request: &RequestContext<'_>,
-        folder: &[u8],
-        overrides: &Overrides,
-    ) -> Result<Option<Arc<Section>>, NotRead> {
-        for name in request.host.access_file_names.iter() {
-            let path =
-                [folder.strip_suffix(b"/").unwrap_or(folder), b"/", name.as_bytes()].concat();
-            let status = match self.status(request, &path) {
-                Ok(status) if status.kind == FileType::File => status,
-                Ok(_) => return Err(unreadable(&path, folder, "it is not a regular file").into()),
-                Err(Errno::NOENT | Errno::NOTDIR) => continue,
-                Err(errno) => return Err(unreadable(&path, folder, &errno.to_string()).into()),
-            };
-            return self.parsed(request, folder, path, status, overrides).map(Some);
-        }
-        Ok(None)
-    }
-
-    /// What is there, which is noted for what follows from it.
-    fn status(
-        &self,
-        request: &RequestContext<'_>,
-        path: &[u8],
-    ) -> Result<file::FileAttributes, Errno> {
-        let (root, path) = match below_root(request, path) {
-            Some(below) => (Some(request.mapping.place.root.clone()), below),
-            None => (None, path),
+/// What the file of `folder` (absolute, without a final slash) says; `None` without a file.
+///
+/// # Errors
+/// 500 for a file with an error, 403 for one that cannot be read; a long one that is new has to
+/// be waited for first.
+pub(crate) fn section(
+    request: &RequestContext<'_>,
+    folder: &[u8],
+    overrides: &Overrides,
+) -> Result<Option<Arc<Section>>, NotRead> {
+    for name in request.host.access_file_names.iter() {
+        let path = [folder.strip_suffix(b"/").unwrap_or(folder), b"/", name.as_bytes()].concat();
+        let status = match status_of(request, &path) {
+            Ok(status) if status.kind == FileType::File => status,
+            Ok(_) => return Err(unreadable(&path, folder, "it is not a regular file").into()),
+            Err(Errno::NOENT | Errno::NOTDIR) => continue,
+            Err(errno) => return Err(unreadable(&path, folder, &errno.to_string()).into()),
         };
-        let (found, known) = AccessFile::look(root, path, request.context.now_s());
-        request.note_access_file(known);
-        found
+        return parsed(request, folder, path, status, overrides).map(Some);
     }
+    Ok(None)
+}
 
-    fn parsed(
-        &self,
-        request: &RequestContext<'_>,
-        folder: &[u8],
-        path: Vec<u8>,
-        status: file::FileAttributes,
-        overrides: &Overrides,
-    ) -> Result<Arc<Section>, NotRead> {
-        let name = String::from_utf8_lossy(&path).into_owned();
-        let is_current = |known: &&ParsedFile| known.is(&status, overrides);
-        if let Some(known) = self.known.borrow().get(&path).filter(is_current) {
-            return known.section.clone().map_err(|text| refused(&name, &text).into());
-        }
-        let error = |error: String| unreadable(&path, folder, &error);
-        let is_settled = status.would_show_change(clock::unix_us());
-        let file = open(request, &path).map_err(|errno| error(errno.to_string()))?;
-        // It may be newer than `status`; then the next request sees another one, and reads again.
-        let text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
-        let overrides = overrides.clone();
-        if text.len() > INLINE_BYTES_MAX {
-            let folder = folder.to_vec();
-            let long = Long { path, folder, status, is_settled, overrides, file, text };
-            return Err(NotRead::Long(Box::new(long)));
-        }
-        let folder = String::from_utf8_lossy(folder);
-        let parsed = parse(&request.site().language, &name, &folder, &text, overrides.clone());
-        let section = self.keep(request, path, (status, is_settled), overrides, parsed);
-        section.map_err(|text| refused(&name, &text).into())
-    }
+/// What is there, which is noted for what follows from it.
+fn status_of(request: &RequestContext<'_>, path: &[u8]) -> Result<file::FileAttributes, Errno> {
+    let (root, path) = match below_root(request, path) {
+        Some(below) => (Some(request.mapping.place.root.clone()), below),
+        None => (None, path),
+    };
+    let (found, known) = AccessFile::look(root, path, request.context.now_s());
+    request.note_access_file(known);
+    found
+}
 
-    /// Read a long file, for whoever asks for its settings next.
-    ///
-    /// # Errors
-    /// 403 if it cannot be read, or is too long; what [`question::elsewhere`] says.
-    pub(crate) async fn read(&self, request: &RequestContext<'_>, long: Long) -> Result<(), Stop> {
-        let Long { path, folder, status, is_settled, overrides, mut file, mut text } = long;
-        let about = (&path, status.identity, status.modified_ns, status.changed_ns, &overrides);
-        let server = request.context.server();
-        let [name, in_folder] = [&path, &folder].map(|it| String::from_utf8_lossy(it).into_owned());
-        let allowed = overrides.clone();
-        let parsed = question::elsewhere(request, &about, move || {
-            if !is_settled {
-                wait_and_rewind(&mut file)?;
-                text.clear();
-            }
-            text.extend(read(&file, FILE_BYTES_MAX - text.len())?);
-            if text.len() > FILE_BYTES_MAX {
-                return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
-            }
-            Ok(pattern::ahead(|| parse(&server.site.language, &name, &in_folder, &text, allowed)))
-        });
-        let parsed = (*parsed.await?).clone();
-        let parsed = parsed.map_err(|error| unreadable(&path, &folder, &error))?;
-        // Others may have waited for it as well, and one of them was first.
-        if self.known.borrow().get(&path).is_some_and(|known| known.is(&status, &overrides)) {
-            return Ok(());
-        }
-        // It has settled by now: whoever has waited for it asks for it again, and finds it.
-        let _ = self.keep(request, path, (status, true), overrides, parsed);
-        Ok(())
+fn parsed(
+    request: &RequestContext<'_>,
+    folder: &[u8],
+    path: Vec<u8>,
+    status: file::FileAttributes,
+    overrides: &Overrides,
+) -> Result<Arc<Section>, NotRead> {
+    let name = String::from_utf8_lossy(&path).into_owned();
+    if let Some(known) = request.context.htaccess.get(&path, &status, overrides) {
+        return known.map_err(|text| refused(&name, &text).into());
     }
+    let error = |error: String| unreadable(&path, folder, &error);
+    let is_settled = status.would_show_change(clock::unix_us());
+    let file = open(request, &path).map_err(|errno| error(errno.to_string()))?;
+    // It may be newer than `status`; then the next request sees another one, and reads again.
+    let text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
+    let overrides = overrides.clone();
+    if text.len() > INLINE_BYTES_MAX {
+        let folder = folder.to_vec();
+        let long = Long { path, folder, status, is_settled, overrides, file, text };
+        return Err(NotRead::Long(Box::new(long)));
+    }
+    let folder = String::from_utf8_lossy(folder);
+    let parsed = parse(&request.site().language, &name, &folder, &text, overrides.clone());
+    let section = keep(request, path, (status, is_settled), overrides, parsed);
+    section.map_err(|text| refused(&name, &text).into())
+}
 
-    /// Keep what came of a text, and tell the log of it.
-    fn keep(
-        &self,
-        request: &RequestContext<'_>,
-        path: Vec<u8>,
-        (status, is_settled): (file::FileAttributes, bool),
-        overrides: Overrides,
-        parsed: ParsedText,
-    ) -> Result<Arc<Section>, Arc<str>> {
-        let ParsedText { section, warnings } = parsed;
-        warnings.iter().for_each(|(id, text)| warn(request, id, text));
-        let mut known = self.known.borrow_mut();
-        let bytes_of = |section: &Result<Arc<Section>, Arc<str>>| {
-            section.as_ref().map_or(0, |section| section.text_bytes)
-        };
-        let own_bytes = bytes_of(&section);
-        let replaced_bytes = known.remove(&path).map_or(0, |known| bytes_of(&known.section));
-        let mut text_bytes = self.text_bytes.get() + own_bytes - replaced_bytes;
-        if known.len() >= FILES_MAX || text_bytes > TEXT_BYTES_MAX {
-            known.clear();
-            text_bytes = own_bytes;
+/// Read a long file, for whoever asks for its settings next.
+///
+/// # Errors
+/// 403 if it cannot be read, or is too long; what [`question::elsewhere`] says.
+pub(crate) async fn read_long(request: &RequestContext<'_>, long: Long) -> Result<(), Stop> {
+    let Long { path, folder, status, is_settled, overrides, mut file, mut text } = long;
+    let about = (&path, status.identity, status.modified_ns, status.changed_ns, &overrides);
+    let server = request.context.server();
+    let [name, in_folder] = [&path, &folder].map(|it| String::from_utf8_lossy(it).into_owned());
+    let allowed = overrides.clone();
+    let parsed = question::elsewhere(request, &about, move || {
+        if !is_settled {
+            wait_and_rewind(&mut file)?;
+            text.clear();
         }
-        self.text_bytes.set(text_bytes);
-        let file = ParsedFile { status, is_settled, overrides, section: section.clone() };
-        known.insert(path, file);
-        section
+        text.extend(read(&file, FILE_BYTES_MAX - text.len())?);
+        if text.len() > FILE_BYTES_MAX {
+            return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
+        }
+        Ok(pattern::ahead(|| parse(&server.site.language, &name, &in_folder, &text, allowed)))
+    });
+    let parsed = (*parsed.await?).clone();
+    let parsed = parsed.map_err(|error| unreadable(&path, &folder, &error))?;
+    // Others may have waited for it as well, and one of them was first.
+    if request.context.htaccess.get(&path, &status, &overrides).is_some() {
+        return Ok(());
     }
+    // It has settled by now: whoever has waited for it asks for it again, and finds it.
+    let _ = keep(request, path, (status, true), overrides, parsed);
+    Ok(())
+}
+
+/// Keep what came of a text, and tell the log of it.
+fn keep(
+    request: &RequestContext<'_>,
+    path: Vec<u8>,
+    (status, is_settled): (file::FileAttributes, bool),
+    overrides: Overrides,
+    parsed: ParsedText,
+) -> Result<Arc<Section>, Arc<str>> {
+    let ParsedText { section, warnings } = parsed;
+    warnings.iter().for_each(|(id, text)| warn(request, id, text));
+    let file = ParsedFile { status, is_settled, overrides, section: section.clone() };
+    request.context.htaccess.keep(path, file);
+    section
 }
 
 /// The part of `path` below the root of the request; `None` if it is elsewhere.
