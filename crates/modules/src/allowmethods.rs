@@ -3,8 +3,8 @@
 use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
 use server::failure::{Failure, Stop};
+use server::hook::Hook;
 use server::module::{Hooks, Module};
-use server::phase::Hook;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings as site;

@@ -10,7 +10,7 @@ use logging::level::Level;
 use message::Status;
 use server::evaluate;
 use server::failure::{Failure, Stop};
-use server::phase::Decision;
+use server::hook::Decision;
 use server::request_context::RequestContext;
 use server::site::expression::ExpressionText;
 use server::site::settings::DirectoryKey;

@@ -4,8 +4,8 @@
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::failure::Stop;
+use server::hook::Hook;
 use server::module::{Hooks, Module};
-use server::phase::Hook;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::settings::DirectoryKey;

@@ -58,7 +58,7 @@ impl Settings {
 
 #[test]
 fn a_module_is_its_file_and_one_row() {
-    use server::phase::Phases;
+    use server::hook::Phases;
     use server::site::settings;
     let index = config::DirectiveIndex::new(&[&MODULE.table], &[]);
     let settings_of = |text: &str| {

@@ -3,8 +3,8 @@
 
 use logging::id::UniqueId;
 use server::failure::Stop;
+use server::hook::Hook;
 use server::module::{Hooks, Module};
-use server::phase::Hook;
 use server::request_context::RequestContext;
 use server::thread_state::ThreadKey;
 use std::cell::RefCell;

@@ -3,8 +3,8 @@
 
 use crate::authentication::Judged;
 use crate::failure::{Failure, Stop};
+use crate::hook::{self, Decision};
 use crate::mapping::Place;
-use crate::phase::{self, Decision};
 use crate::request_context::RequestContext;
 use crate::walk::Beside;
 use logging::level::Level;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Every module must agree.
 pub(crate) async fn admit(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    phase::run(&request.phases().guard, request).await?;
+    hook::run(&request.phases().guard, request).await?;
     // For the request that this one comes from.
     if request.authentication.judged.as_ref().is_some_and(|judged| covers(judged, request)) {
         return Ok(());
@@ -59,12 +59,12 @@ fn folder(request: &RequestContext<'_>) -> Vec<u8> {
 async fn judge(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let phases = request.phases();
     if is_satisfied(request).await?
-        || phase::decide(&phases.grant, request).await? == Decision::Accepted
+        || hook::decide(&phases.grant, request).await? == Decision::Accepted
     {
         return Ok(());
     }
     identify(request).await?;
-    match phase::decide(&phases.authorize, request).await? {
+    match hook::decide(&phases.authorize, request).await? {
         Decision::Accepted => Ok(()),
         Decision::Declined => Err(undecided(request, "check authorization")),
     }
@@ -77,7 +77,7 @@ fn satisfies_any(request: &RequestContext<'_>) -> bool {
 /// With `Satisfy Any` it is enough to come from the right place; without it, it is needed.
 async fn is_satisfied(request: &mut RequestContext<'_>) -> Result<bool, Stop> {
     let any = satisfies_any(request);
-    match phase::run(&request.phases().access, request).await {
+    match hook::run(&request.phases().access, request).await {
         Ok(()) => Ok(any),
         Err(Stop::Failure(failure)) if any => {
             request.log_failure(&failure);
@@ -88,7 +88,7 @@ async fn is_satisfied(request: &mut RequestContext<'_>) -> Result<bool, Stop> {
 }
 
 async fn identify(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    if phase::decide(&request.phases().identify, request).await? == Decision::Declined {
+    if hook::decide(&request.phases().identify, request).await? == Decision::Declined {
         return Err(undecided(request, "check user"));
     }
     if request.authentication.user.is_some() {

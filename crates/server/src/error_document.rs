@@ -3,8 +3,8 @@
 
 use crate::evaluate;
 use crate::failure::Failure;
+use crate::hook::Phases;
 use crate::log_conditions;
-use crate::phase::Phases;
 use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::settings::Settings;

@@ -5,6 +5,7 @@ use crate::content_coding::Coding;
 use crate::context::Context;
 use crate::failure::{Failure, Stop};
 use crate::handler::{self, Handler};
+use crate::hook;
 use crate::hostname_lookups;
 use crate::large_future::boxed;
 use crate::phase;
@@ -193,7 +194,7 @@ async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Sto
     take_host_of_target(request, &framing.target);
     // Until it is decoded, the path is the one that was sent.
     request.path = framing.target.path().unwrap_or(b"*").to_vec();
-    phase::run(&request.phases().read, request).await?;
+    hook::run(&request.phases().read, request).await?;
     let raw_path = match framing.target {
         Target::Origin { path, .. } | Target::Absolute { path, .. } => path,
         Target::Asterisk => {
@@ -262,7 +263,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<R
 async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
     if request.lineage.purpose == LookupPurpose::Redirected {
         // As internal_internal_redirect of http_request.c.
-        phase::run(&request.phases().read, request).await?;
+        hook::run(&request.phases().read, request).await?;
     }
     phase::process(request).await?;
     check_body(request.body(), request.settings.core.limit_request_body())?;

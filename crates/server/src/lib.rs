@@ -32,6 +32,7 @@ pub mod going_on;
 mod guarded;
 pub mod handler;
 mod held;
+pub mod hook;
 mod hostname_lookups;
 mod htaccess_cache;
 pub mod http_date;

@@ -1,11 +1,11 @@
 //! What a module is to the rest of the server: its names, its directives and its hooks. The list
 //! of all modules stands in crate `modules`; here nobody knows one from another.
 
-use crate::metadata::Naming;
-use crate::phase::{
+use crate::hook::{
     ChooseInput, ContentFilter, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve,
     Translate,
 };
+use crate::metadata::Naming;
 use crate::request_context::RequestContext;
 use crate::server::Server;
 use crate::site::Site;
@@ -230,7 +230,7 @@ fn all<H>(hooks: &[&Hooks], of: impl Fn(&Hooks) -> Option<H>) -> Vec<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phase::Hook;
+    use crate::hook::Hook;
     use message::Method;
 
     #[test]

@@ -1,9 +1,9 @@
 //! All modules as the frame sees them: a list that whoever builds a server passes in. What can be
 //! asked of all of them together is here; the frame never asks for one by its name.
 
+use crate::hook::Phases;
 use crate::module::{Hooks, Module};
 use crate::mpm_settings::{MpmKind, help};
-use crate::phase::Phases;
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::settings::Settings;

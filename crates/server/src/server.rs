@@ -2,9 +2,9 @@
 
 use crate::accounting::Accounts;
 use crate::descriptors::Descriptors;
+use crate::hook::Phases;
 use crate::module_list::Modules;
 use crate::mpm_settings::{MpmMessage, MpmSettings};
-use crate::phase::Phases;
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::language::Language;

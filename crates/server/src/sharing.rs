@@ -17,8 +17,8 @@
 //! marked. The other fields of a request are made of these, or mark where they are made.
 
 use crate::context::Context;
+use crate::hook::FastRequest;
 use crate::hostname_lookups;
-use crate::phase::FastRequest;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, LookupPurpose, RequestContext};
 use crate::site::host::Host;

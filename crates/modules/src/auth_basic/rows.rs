@@ -3,8 +3,8 @@
 use super::SETTINGS;
 use crate::authn_core;
 use config::{Args, Call, Directive, Error, Scope, args};
+use server::hook::Hook;
 use server::module::{Hooks, Module};
-use server::phase::Hook;
 use server::site::builder::Builder;
 use server::site::expression::ExpressionText;
 

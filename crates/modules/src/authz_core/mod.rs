@@ -16,7 +16,7 @@ use logging::level::Level;
 use message::{Method, Status};
 use rules::{AuthzRule, Logic};
 use server::failure::{Failure, Stop};
-use server::phase::Decision;
+use server::hook::Decision;
 use server::request_context::RequestContext;
 use server::site::settings as site;
 use server::site::settings::DirectoryKey;

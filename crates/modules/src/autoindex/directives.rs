@@ -4,8 +4,8 @@ use super::SETTINGS;
 use super::options::By;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
+use server::hook::Hook;
 use server::module::{Hooks, Module};
-use server::phase::Hook;
 use server::site::builder::Builder;
 
 /// The module and its table.

@@ -13,7 +13,7 @@ pub(crate) use directives::MODULE;
 
 use format::HeaderValue;
 use pattern::Regex;
-use server::phase::FastRequest;
+use server::hook::FastRequest;
 use server::site::expression::Expression;
 use server::site::settings as site;
 use server::site::settings::DirectoryKey;

@@ -2,8 +2,8 @@
 
 use super::settings::SETTINGS;
 use config::{Args, Call, Directive, Error, Scope};
+use server::hook::Hook;
 use server::module::{Hooks, Module};
-use server::phase::Hook;
 use server::site::builder::Builder;
 
 /// The module and its table.

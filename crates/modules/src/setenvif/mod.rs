@@ -17,7 +17,7 @@ use message::{Status, Target};
 use rule::{SetEnvIfRule, SetEnvIfSubject};
 use server::Context;
 use server::failure::{Failure, Stop};
-use server::phase::FastRequest;
+use server::hook::FastRequest;
 use server::request_context::{Because, Client, LookupPurpose, RequestContext};
 use server::site::host::Host;
 use server::site::settings::{DirectoryKey, HostKey};

@@ -4,8 +4,9 @@
 
 use crate::failure::{Failure, Stop};
 use crate::handler::Handler;
+use crate::hook::{Decision, Hook};
 use crate::module::{Hooks, Module};
-use crate::phase::{self, Decision, Hook};
+use crate::phase;
 use crate::representation::{Origin, Representation};
 use crate::request_body::RequestBody;
 use crate::request_context::RequestContext;

@@ -109,6 +109,7 @@ const KNOT: (&str, &[&str]) = (
         "context",
         "evaluate",
         "handler",
+        "hook",
         "hostname_lookups",
         "module",
         "module_list",
