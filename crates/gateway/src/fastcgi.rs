@@ -7,8 +7,9 @@ use crate::proxy_fcgi::{FcgiJob, FcgiTarget};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::hook::Hook;
 use server::module::{Hooks, Module};
 use server::phase;
@@ -196,7 +197,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         let job = FcgiJob::new(server.target.clone(), worker, None, true);
         return Ok(Some(Rc::new(job)));
     }
-    let is_ours = handler::configured(request)?.is_some_and(|name| name == HANDLER);
+    let is_ours = handler_name::configured(request)?.is_some_and(|name| name == HANDLER);
     if !is_ours || !phase::is_file(request) {
         return Ok(None);
     }

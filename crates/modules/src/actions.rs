@@ -3,8 +3,9 @@
 use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 use message::path::encode;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::hook::Hook;
 use server::module::{Hooks, Module};
 use server::phase;
@@ -129,7 +130,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
     if by_method.is_some() && request.lineage.redirects > 1 {
         return Ok(None); // the script is not there, and would be asked for again and again
     }
-    let name = handler::effective(request)?.map(Cow::into_owned);
+    let name = handler_name::effective(request)?.map(Cow::into_owned);
     let action = name.as_ref().and_then(|name| settings.action(name));
     let Some(target) = action.map(|action| action.script.as_str()).or(by_method) else {
         return Ok(None);

@@ -5,9 +5,10 @@ use fastcgi::{Complete, ScriptFault, ScriptHead, ScriptHeadParser};
 use logging::level::Level;
 use message::{Method, Status, limits};
 use runtime::file::{self, Errno};
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
 use server::file_response;
-use server::handler::{self, Handler, Made};
+use server::handler::{Handler, Made};
 use server::hook::Hook;
 use server::http_date::parse_http_date;
 use server::module::{Hooks, Module};
@@ -77,7 +78,7 @@ pub(crate) fn resolve<'l>(
 
 async fn as_it_is(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_get = request.method().is_some_and(Method::is_get_or_head);
-    let name = handler::effective(request)?.map(Cow::into_owned);
+    let name = handler_name::effective(request)?.map(Cow::into_owned);
     let known = HANDLERS.iter().find(|known| name.as_deref() == Some(**known));
     let Some(name) = known.filter(|_| is_get) else { return Ok(None) };
     if !phase::is_file(request) {
@@ -85,7 +86,7 @@ async fn as_it_is(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Hand
     }
     request.mark_personal();
     let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
-        .map_err(|errno| phase::open_failure(request, errno))?;
+        .map_err(|errno| request.open_failure(errno))?;
     let length = usize::try_from(entry.status.size).unwrap_or(usize::MAX);
     let text = start_of(request, &entry.file, length.min(limits::SCRIPT_HEAD_BYTES))?;
     let Start { mut head, fault, body } = parse(&text, length);

@@ -14,8 +14,9 @@ mod upgrade;
 
 use load::DiagnosticLoad;
 use message::Status;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::received_request::ReceivedRequest;
 use server::request_body::RequestBody;
 use server::request_context::RequestContext;
@@ -38,7 +39,7 @@ const PIECE_BYTES: u64 = 1024;
 
 /// Resolve hook.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    Ok(match handler::configured(request)?.as_deref() {
+    Ok(match handler_name::configured(request)?.as_deref() {
         Some(NAME) => Some(Rc::new(DiagnosticHandler)),
         Some("trivet-wait") => Some(Rc::new(DiagnosticLoad::Wait)),
         Some("trivet-cpu") => Some(Rc::new(DiagnosticLoad::Cpu)),

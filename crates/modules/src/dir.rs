@@ -5,8 +5,8 @@ use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
 use runtime::file::{Errno, FileType};
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler;
 use server::hook::Hook;
 use server::module::{Hooks, Module};
 use server::phase;
@@ -163,7 +163,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     let settings = request.settings.clone();
-    if SETTINGS.of(&settings).checks_handler() && handler::configured(request)?.is_some() {
+    if SETTINGS.of(&settings).checks_handler() && handler_name::configured(request)?.is_some() {
         return Ok(());
     }
     if SETTINGS.of(&settings).index().next().is_none() {
@@ -214,7 +214,7 @@ fn wants_fallback(request: &RequestContext<'_>) -> Result<bool, Stop> {
         Some(_) => true,
         None => !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR)),
     };
-    Ok(!is_there && request.path != url.as_bytes() && handler::configured(request)?.is_none())
+    Ok(!is_there && request.path != url.as_bytes() && handler_name::configured(request)?.is_none())
 }
 
 /// `FallbackResource`: a local URL for everything that is not there.

@@ -51,7 +51,7 @@ async fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handl
         return Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into());
     }
     let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
-        .map_err(|errno| phase::open_failure(request, errno))?;
+        .map_err(|errno| request.open_failure(errno))?;
     match entry.status.kind {
         FileType::File => {}
         FileType::Directory => {

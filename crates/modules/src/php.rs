@@ -6,8 +6,9 @@
 use crate::asis;
 use content::would_send::would_send;
 use message::Status;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::phase;
 use server::request_context::RequestContext;
 use std::rc::Rc;
@@ -30,7 +31,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
     if !phase::is_file(request) || !would_send(request) {
         return Ok(None);
     }
-    let handler = handler::configured(request)?;
+    let handler = handler_name::configured(request)?;
     let is_plain = |name: &str| name == "default-handler" || asis::HANDLERS.contains(&name);
     let handler = handler.as_deref().filter(|name| !is_plain(name));
     let mime = request.metadata(request.mime_name());

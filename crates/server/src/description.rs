@@ -5,7 +5,6 @@ use crate::content_digest;
 use crate::failure::Stop;
 use crate::http_date::http_date;
 use crate::mapping::PlaceEntry;
-use crate::phase;
 use crate::representation::{Origin, Representation};
 use crate::request_context::{Because, RequestContext};
 use crate::site::settings::core::FileEtag;
@@ -50,7 +49,7 @@ impl Representation {
         origin: Origin,
     ) -> Result<Self, Stop> {
         let held = request.context.hold_file();
-        let held = held.ok_or_else(|| phase::open_failure(request, Errno::MFILE))?;
+        let held = held.ok_or_else(|| request.open_failure(Errno::MFILE))?;
         let PlaceEntry { file, status } = entry;
         // Unmarked, here and below: what tells of a file that it is of this second is shared in no
         // other (`is_settled`).

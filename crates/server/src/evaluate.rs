@@ -1,15 +1,12 @@
 //! What expressions of the configuration come to for a request. The language is the crate `expr`;
-//! what it asks about is answered here.
+//! what it asks about is answered here, but for URLs that it looks up (`phase/condition.rs`).
 
-use crate::handler;
+pub mod handler_name;
+
 use crate::http_date::parse_http_date;
-use crate::large_future::boxed;
-use crate::phase;
-use crate::question;
-use crate::request_context::{LookupPurpose, Query, RequestContext};
+use crate::request_context::{LookupPurpose, RequestContext};
 use crate::response::Response;
 use crate::site::expression::{Expression, ExpressionText};
-use crate::waiting::NowOrLater;
 use expr::{Facts, FileError, FileKind, FileStatus, Matches, ServerVariable, TimeParts};
 use logging::sink::local_time;
 use message::Status;
@@ -21,73 +18,8 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 
-/// What is said of a condition that waits for something that nobody has heard of.
-const HAS_WAITED: &str = "the condition would have to wait, which is not possible here";
-
-/// Whether the expression holds. Fields of the request that it looks at are named in `Vary`.
-pub fn holds<'l>(
-    expression: &'l Expression,
-    request: &'l RequestContext<'_>,
-    response: Option<&'l Response>,
-) -> NowOrLater<'l, Result<bool, String>> {
-    if expression.may_wait() {
-        return NowOrLater::later(async move {
-            holds_with(expression, request, response, &mut Matches::default()).await
-        });
-    }
-    let looked_up = LookedUp::default();
-    NowOrLater::Now(eval(expression, request, response, &looked_up, &mut Matches::default()))
-}
-
-/// Whether the expression holds, for a caller that cannot wait: the thread itself does
-/// (`question::here`).
-pub fn holds_here(
-    expression: &Expression,
-    request: &RequestContext<'_>,
-    response: Option<&Response>,
-) -> Result<bool, String> {
-    let mut matches = Matches::default();
-    let holds = holds_with(expression, request, response, &mut matches);
-    question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
-}
-
-/// Whether the expression holds, for a caller that cannot wait; what `$1` and the like stand
-/// for stays in `matches`.
-pub fn holds_with_here(
-    expression: &Expression,
-    request: &RequestContext<'_>,
-    matches: &mut Matches,
-) -> Result<bool, String> {
-    let holds = holds_with(expression, request, None, matches);
-    question::here(request, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
-}
-
-/// Whether the expression holds; what `$1` and the like stand for stays in `matches`.
-///
-/// An expression is evaluated in one go, and knows nothing of waiting. One that looks a URL up
-/// of which nobody knows yet where it leads is evaluated again when that is known: this has no
-/// effect that could be seen, and its URLs are looked up once each.
-pub async fn holds_with(
-    expression: &Expression,
-    request: &RequestContext<'_>,
-    response: Option<&Response>,
-    matches: &mut Matches,
-) -> Result<bool, String> {
-    let mut looked_up = LookedUp::default();
-    loop {
-        let holds = eval(expression, request, response, &looked_up, matches);
-        let Some(url) = looked_up.wanted.take() else { return holds };
-        if looked_up.found.len() >= LOOKED_UP_MAX {
-            return Err(format!("the expression looks up more than {LOOKED_UP_MAX} URLs"));
-        }
-        let is_there = boxed(|| is_there(request, &url)).await;
-        looked_up.found.push((url, is_there));
-        *matches = Matches::default();
-    }
-}
-
 /// Whether it holds, if all URLs that it looks up are known.
-fn eval(
+pub(crate) fn eval(
     expression: &Expression,
     request: &RequestContext<'_>,
     response: Option<&Response>,
@@ -105,25 +37,14 @@ fn eval(
     holds.map_err(|error| error.to_string())
 }
 
-/// Whether a URL leads to something.
-async fn is_there(request: &RequestContext<'_>, url: &[u8]) -> bool {
-    phase::look_up(request, url, Query::None).await.is_ok_and(|found| {
-        found.found.is_ok() || matches!(handler::configured(&found), Ok(Some(_)))
-    })
-}
-
-/// URLs that an expression may look up before it fails: a clock could have it look up another one
-/// each time it is evaluated.
-const LOOKED_UP_MAX: usize = 64;
-
 /// The URLs that an expression looks up. They are known by themselves and not by their order: what
 /// else the expression asks may be answered otherwise after a wait.
 #[derive(Default)]
-struct LookedUp {
+pub(crate) struct LookedUp {
     /// Whether each leads to something.
-    found: Vec<(Vec<u8>, bool)>,
+    pub(crate) found: Vec<(Vec<u8>, bool)>,
     /// The first of which that is not known.
-    wanted: RefCell<Option<Vec<u8>>>,
+    pub(crate) wanted: RefCell<Option<Vec<u8>>>,
 }
 
 impl LookedUp {
@@ -253,7 +174,7 @@ impl Facts for RequestFacts<'_, '_> {
                 None => request.negotiated.content_type.clone().and_then(owned),
             },
             ServerVariable::Handler => {
-                let name = handler::configured(request).ok().flatten();
+                let name = handler_name::configured(request).ok().flatten();
                 name.and_then(|name| owned(name.into_owned()))
             }
             ServerVariable::ScriptUser | ServerVariable::ScriptGroup => owner(request, variable),

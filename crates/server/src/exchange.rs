@@ -3,6 +3,7 @@
 use crate::access_log::LogDetails;
 use crate::content_coding::Coding;
 use crate::context::Context;
+use crate::evaluate::handler_name;
 use crate::failure::{Failure, Stop};
 use crate::handler::{self, Handler};
 use crate::hook;
@@ -256,7 +257,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<R
             request.context.script_cache.borrow_mut().remember(request, &handler);
         }
     }
-    handler::run(handler, request).await
+    phase::run_handler(handler, request).await
 }
 
 /// Look up, and choose a handler.
@@ -360,13 +361,13 @@ fn vary(request: &RequestContext<'_>, response: &mut Response) {
 
 /// `%R`. Files have none of httpd's default handler, which is restored when it is done
 /// (config.c, ap_invoke_handler).
-fn handler_name(
+fn logged_handler(
     request: &RequestContext<'_>,
     ran: Option<&'static str>,
 ) -> Option<Cow<'static, str>> {
     match ran {
         Some(handler::FILE) => {
-            let configured = handler::configured(request).ok().flatten();
+            let configured = handler_name::configured(request).ok().flatten();
             configured.map(|name| Cow::Owned(name.into_owned()))
         }
         // mod_dir leads to a folder's URL.
@@ -387,7 +388,7 @@ fn logged(
     LogDetails {
         host: request.host.index,
         filename: request.logged_filename(),
-        handler: handler_name(&request, handler),
+        handler: logged_handler(&request, handler),
         is_file: handler == Some(handler::FILE),
         client: request.unmarked(Because::NotInAnswer).ip,
         lookups: request.settings.core.hostname_lookups(),

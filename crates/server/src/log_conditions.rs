@@ -1,6 +1,6 @@
 //! Which access logs a request is written to: their conditions, as far as they need the request.
 
-use crate::evaluate;
+use crate::phase::condition;
 use crate::request_context::RequestContext;
 use crate::response::Response;
 use crate::site::custom_log::LogCondition;
@@ -46,7 +46,7 @@ fn holding(request: &RequestContext<'_>, response: &Response) -> Vec<usize> {
         let Some(LogCondition::Expression(expression)) = &log.condition else { continue };
         // Another request for the same file may have another status.
         request.mark_personal();
-        match evaluate::holds_here(expression, request, Some(response)) {
+        match condition::holds_here(expression, request, Some(response)) {
             Ok(true) => chosen.push(nth),
             Ok(false) => {}
             Err(text) => {

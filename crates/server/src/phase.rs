@@ -2,18 +2,24 @@
 //! Each runs the hooks of the modules that have one; what they find out stands in the
 //! [`RequestContext`].
 
+pub mod condition;
+
 use crate::failure::{Failure, Stop};
 use crate::handler::Handler;
 use crate::hook;
+use crate::hostname_lookups;
 use crate::input_filter::InputFilter;
+use crate::large_future::boxed;
 use crate::mapping::Place;
 use crate::question;
 use crate::request_context::{LookupPurpose, Query, RequestContext};
+use crate::response::Response;
 use crate::site::host::Host;
 use crate::site::lexical;
+use crate::waiting::NowOrLater;
 use crate::{admit, walk};
-use message::Status;
-use runtime::file::{self, Errno, FileType};
+use message::{Method, Status};
+use runtime::file::FileType;
 use std::rc::Rc;
 
 /// The filter that the body of this request has to pass, if one has to.
@@ -24,14 +30,24 @@ pub fn input_filter(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>
 /// Everything that is to be known before something can answer. For a look-up this is all there is.
 pub async fn process(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     translate(request).await?;
-    walk::walk(request).await?;
+    walk(request).await?;
     after_walk(request).await
+}
+
+/// Find the file or folder, and what holds for it.
+pub async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let layers = walk::walk(request).await?;
+    // Conditions may look at names, and say which names there are.
+    hostname_lookups::prepare(request).await?;
+    condition::walk(request, layers).await?;
+    hostname_lookups::prepare(request).await
 }
 
 /// From the URL path to a place.
 pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if request.host.sections.has_locations() {
-        walk::locations_only(request).await?;
+        let layers = walk::locations_only(request)?;
+        condition::walk(request, layers).await?;
     }
     request.mapping.place = match hook::first(&request.phases().translate, request).await? {
         Some(place) => place,
@@ -87,6 +103,27 @@ pub async fn resolve(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>
     }
     let text = format!("no handler accepts {}", request.display_path());
     Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into())
+}
+
+/// Have a handler answer.
+pub(crate) async fn run_handler(
+    handler: Rc<dyn Handler>,
+    request: &mut RequestContext<'_>,
+) -> Result<Response, Stop> {
+    let is_script = handler.is_script();
+    if request.method() == Some(Method::Options) && !is_script {
+        let mut response = handler.options();
+        response.set("Allow", request.host.methods());
+        return Ok(response);
+    }
+    if is_script && hostname_lookups::are_for_scripts(request) {
+        boxed(|| hostname_lookups::find_for_script(request)).await;
+    }
+    // Only what is waited for becomes part of the caller's future: a response is large.
+    match handler.respond(request) {
+        NowOrLater::Now(outcome) => outcome,
+        NowOrLater::Later(outcome) => outcome.await,
+    }
 }
 
 /// Look another URL up on behalf of a request: `name` in its folder, or an absolute path, as it
@@ -200,7 +237,7 @@ pub async fn look_up_at<'a>(
     sub.mapping.place.root = request.mapping.place.root.clone();
     sub.mapping.context_info = request.mapping.context_info.clone();
     check_place(&mut sub)?;
-    walk::walk(&mut sub).await?;
+    walk(&mut sub).await?;
     if sub.mapping.path_info.is_empty() {
         sub.mapping.path_info = path_info.to_vec();
     }
@@ -221,52 +258,6 @@ pub fn internal(request: &RequestContext<'_>, url: &[u8]) -> Stop {
         Ok(()) => Stop::Internal(path, query),
         Err(bad) => Failure::new(bad.status(), "core", bad.why()).id(10244).into(),
     }
-}
-
-/// The failure for what could not be opened, in httpd's words.
-pub fn open_failure(request: &RequestContext<'_>, errno: Errno) -> Failure {
-    let path = request.display_path();
-    match errno {
-        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => {
-            let text = format!("File does not exist: {path}");
-            Failure::new(Status::NOT_FOUND, "core", text).id(128)
-        }
-        Errno::LOOP | Errno::XDEV => {
-            let text = format!("Symbolic link not allowed or link target not accessible: {path}");
-            Failure::new(Status::FORBIDDEN, "core", text).id(37).at_error()
-        }
-        // Descriptors or memory: the next request may find some again.
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => {
-            let text = format!("cannot open {path} now: {errno}");
-            Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().retry_after(1)
-        }
-        _ => denied(request, &path).os_error(errno.raw_os_error()),
-    }
-}
-
-/// Which permission is missing: to go somewhere (request.c, ap_directory_walk), to list a folder
-/// (mod_autoindex.c, index_directory) or to read a file (core.c, default_handler).
-fn denied(request: &RequestContext<'_>, path: &str) -> Failure {
-    let whole = request.mapping.place.path();
-    let status = |path: &[u8]| file::status_at(file::CURRENT_FOLDER, path);
-    let (module, id, text) = match status(&whole).map(|status| status.kind) {
-        Err(_) => {
-            let ends = (1..whole.len()).filter(|at| whole[*at] == b'/').chain([whole.len()]);
-            let hidden = ends.map(|end| &whole[..end]).find(|part| status(part).is_err());
-            let hidden = String::from_utf8_lossy(hidden.unwrap_or(&whole)).into_owned();
-            let url = String::from_utf8_lossy(&request.path);
-            let text = format!(
-                "access to {url} denied (filesystem path '{hidden}') because search permissions \
-                 are missing on a component of the path"
-            );
-            ("core", 35, text)
-        }
-        Ok(FileType::Directory) => {
-            ("autoindex", 1275, format!("Can't open directory for index: {path}"))
-        }
-        Ok(_) => ("core", 132, format!("file permissions deny server access: {path}")),
-    };
-    Failure::new(Status::FORBIDDEN, module, text).id(id).at_error()
 }
 
 /// Whether the place holds a regular file that this process may read.

@@ -8,6 +8,7 @@ mod client;
 mod dependence;
 mod lineage;
 mod log;
+mod open_failure;
 mod signature;
 mod target;
 

@@ -1,14 +1,11 @@
 //! From the place that a URL was mapped to, to what is there, and to the settings that hold: the
-//! directory, file, location and if walks of httpd (server/request.c).
+//! directory, file and location walks of httpd (server/request.c).
 
-mod condition;
 mod htaccess;
 
 use crate::failure::{Failure, Stop};
-use crate::hostname_lookups;
 use crate::large_future::boxed;
 use crate::mapping::PlaceEntry;
-use crate::phase;
 use crate::request_context::RequestContext;
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::site::locate::{Layers, Matching, of_file};
@@ -23,16 +20,13 @@ use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-/// Find the file or folder, and what holds for it.
-pub async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    let layers = match request.mapping.backend.is_some() {
-        true => backend(request)?,
-        false => place(request).await?,
-    };
-    // Conditions may look at names, and say which names there are.
-    hostname_lookups::prepare(request).await?;
-    condition::walk(request, layers).await?;
-    hostname_lookups::prepare(request).await
+/// Find the file or folder, and what holds for it but for `<If>`: its conditions come last, and
+/// over these layers.
+pub(crate) async fn walk(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
+    match request.mapping.backend.is_some() {
+        true => backend(request),
+        false => place(request).await,
+    }
 }
 
 /// What holds for a URL of a backend, of which no file is known (proxy_walk of mod_proxy.c).
@@ -48,7 +42,7 @@ fn backend(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     finish(request, layers, matching)
 }
 
-/// The same but for `<If>`: its conditions come last, and over these layers.
+/// The same for a place below a root.
 async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     let trail = RefCell::new(Trail::new(request));
     let found = reading(request, &trail, |trail| {
@@ -71,7 +65,7 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     {
         // No folder but `/` has said anything about it (ap_process_request_internal).
         request.settings = request.host.sections.base.clone();
-        return Err(phase::open_failure(request, *errno).into());
+        return Err(request.open_failure(*errno).into());
     }
     request.mapping.links = trail.uniform;
     let sections = trail.sections;
@@ -151,8 +145,8 @@ pub async fn folder(request: &RequestContext<'_>) -> Result<PlaceEntry, Errno> {
 }
 
 /// What holds for the URL path alone, for the translate phase (httpd walks the locations before
-/// it as well).
-pub(crate) async fn locations_only(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+/// it as well), but for `<If>`.
+pub(crate) fn locations_only(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     let mut matching = Matching::default();
     let found = request.host.sections.of_location(&request.path, &mut matching);
     found.map_err(|_| limit(request))?;
@@ -162,7 +156,7 @@ pub(crate) async fn locations_only(request: &mut RequestContext<'_>) -> Result<(
     for (name, value) in matching.captured {
         request.tables.env.set(&name, value);
     }
-    condition::walk(request, layers).await
+    Ok(layers)
 }
 
 /// A name in a folder that was walked, and what holds for it.

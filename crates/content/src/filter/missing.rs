@@ -6,8 +6,9 @@ use crate::would_send::would_send;
 use config::Call;
 use message::{Method, Status};
 use runtime::file::Errno;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::phase;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
@@ -50,7 +51,7 @@ fn has_content(request: &RequestContext<'_>) -> Result<bool, Stop> {
         return Ok(true);
     }
     let is_there = !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
-    Ok(is_there && !request.is_folder() && handler::configured(request)?.is_some())
+    Ok(is_there && !request.is_folder() && handler_name::configured(request)?.is_some())
 }
 
 /// Resolve hook: refuse what a missing filter is for, before anything is run or sent.

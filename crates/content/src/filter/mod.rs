@@ -21,11 +21,11 @@ use message::{Known, Status};
 use recode::{Coder, CoderBudget, Permit};
 use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
-use server::evaluate;
+use server::evaluate::handler_name;
 use server::failure::Failure;
-use server::handler;
 use server::hook::{ContentFilter, Hook};
 use server::module::{Hooks, Module};
+use server::phase::condition;
 use server::request_context::{Because, LookupPurpose, RequestContext};
 use server::response::{Notes, Response};
 use server::site::builder::Builder;
@@ -273,7 +273,7 @@ async fn pass_all(
         proxied: &|| is_proxied(request).then(|| asked_host(request)),
         env: &request.tables.env,
         holds: &|condition, response| {
-            evaluate::holds_here(condition, request, Some(response)).unwrap_or_else(|text| {
+            condition::holds_here(condition, request, Some(response)).unwrap_or_else(|text| {
                 let text = format!("Error evaluating filter dispatch condition: {text}");
                 request.log_recurring(Level::Error, "filter", Some(1379), &text);
                 false
@@ -294,7 +294,7 @@ async fn pass_all(
 /// Whether another server answers the request (`proxyreq` of httpd).
 fn is_proxied(request: &RequestContext<'_>) -> bool {
     let is_named = || {
-        let handler = handler::configured(request).ok().flatten();
+        let handler = handler_name::configured(request).ok().flatten();
         handler.is_some_and(|name| name.starts_with("proxy:"))
     };
     request.mapping.backend.is_some() || is_named()

@@ -1,5 +1,6 @@
 //! The two modules of httpd that run programs, and the handler that both choose.
 
+use server::evaluate::handler_name;
 use server::failure::Stop;
 use server::handler::{self, Handler};
 use server::request_context::RequestContext;
@@ -63,7 +64,7 @@ fn resolve_as(
     request: &mut RequestContext<'_>,
     flavor: &'static Flavor,
 ) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let name = handler::effective(request)?;
+    let name = handler_name::effective(request)?;
     if !name.is_some_and(|name| name == handler::SCRIPT || name == MAGIC_TYPE) {
         return Ok(None);
     }

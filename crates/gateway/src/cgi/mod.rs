@@ -138,7 +138,7 @@ impl Flavor {
             }
             // To run a program nobody has to read it, least of all one of another user.
             Err(Errno::ACCESS) if phase::is_regular(request) => {}
-            Err(errno) => return Err(phase::open_failure(request, *errno).into()),
+            Err(errno) => return Err(request.open_failure(*errno).into()),
             Ok(entry) if entry.status.kind == FileType::Directory => {
                 let text = "attempt to invoke directory as script";
                 return Err(self.refuse(request, Status::FORBIDDEN, self.folder, text).await);

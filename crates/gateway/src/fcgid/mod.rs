@@ -27,6 +27,7 @@ use runtime::programs::{LeaseDenial, LeasedProcess, ProcessClass, ProgramReport}
 use scoreboard::WaitCause;
 use server::accounting::AnswerWaits;
 use server::description;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
 use server::handler::{self, Handler};
 use server::hook::Hook;
@@ -67,7 +68,7 @@ const GRACE_MS: u64 = 5000;
 
 /// Resolve hook.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let is_ours = handler::effective(request)?.is_some_and(|name| name == HANDLER);
+    let is_ours = handler_name::effective(request)?.is_some_and(|name| name == HANDLER);
     if is_ours {
         request.mark_personal();
     }
@@ -150,7 +151,7 @@ async fn check(request: &mut RequestContext<'_>) -> Result<Option<Arc<Wrapper>>,
     script::check_own_url(request, HANDLER, NAME).await?;
     match &request.found {
         Err(Errno::ACCESS) if phase::is_regular(request) => Ok(wrapper),
-        Err(errno) => Err(phase::open_failure(request, *errno).into()),
+        Err(errno) => Err(request.open_failure(*errno).into()),
         Ok(entry) if entry.status.kind == FileType::Directory => {
             Err(refuse(Status::FORBIDDEN, "mod_fcgid: attempt to run a directory").into())
         }

@@ -23,7 +23,6 @@ use server::phase::{self, place_of};
 use server::request_context::RequestContext;
 use server::request_state::RequestKey;
 use server::waiting::{NowOrLater, Waiting};
-use server::walk;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -283,7 +282,7 @@ async fn on_disk(request: &RequestContext<'_>, path: &[u8]) -> Result<Option<OnD
     for name in [path, below_root] {
         let mut sub = request.sub(name.clone(), None);
         sub.mapping.place = place_of(request, &name, 0)?;
-        if walk::walk(&mut sub).await.is_ok() && phase::is_regular(&sub) {
+        if phase::walk(&mut sub).await.is_ok() && phase::is_regular(&sub) {
             return Ok(Some(OnDisk {
                 file: sub.mapping.place.path(),
                 info: sub.mapping.path_info,

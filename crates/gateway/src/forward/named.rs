@@ -6,8 +6,9 @@ use super::find_path_info;
 use crate::proxy;
 use crate::proxy_fcgi::{DIRECTIVES, FcgiJob, NAME, PREFIX, TargetHandler};
 use message::Status;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::hook::Hook;
 use server::module::{Hooks, Module};
 use server::phase;
@@ -46,7 +47,7 @@ pub(crate) fn resolve<'l>(
     Waiting::only_if(checks_url, async move {
         check_name(request)?;
         if checks_url {
-            let name = handler::configured(request)?.unwrap_or_default().into_owned();
+            let name = handler_name::configured(request)?.unwrap_or_default().into_owned();
             script::check_own_url(request, &name, NAME).await?;
         }
         let handler = job(request, &target)?;
@@ -80,7 +81,8 @@ pub fn name_backend(builder: &mut Builder, name: &str) {
 
 /// Whom the configuration names for the request; `None` if there is nothing to be run.
 fn target(request: &RequestContext<'_>) -> Result<Option<Arc<TargetHandler>>, Stop> {
-    let Some(name) = handler::configured(request)?.filter(|name| name.starts_with(PREFIX)) else {
+    let Some(name) = handler_name::configured(request)?.filter(|name| name.starts_with(PREFIX))
+    else {
         return Ok(None);
     };
     let known = BACKEND.of(&request.settings).0.as_ref().filter(|it| it.is_named(&name));

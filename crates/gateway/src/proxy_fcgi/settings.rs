@@ -7,6 +7,7 @@ use config::{Args, Call, Directive, Error, Scope};
 use expr::Matches;
 use logging::level::Level;
 use server::evaluate;
+use server::phase::condition;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::expression::{Expression, ExpressionText};
@@ -79,7 +80,7 @@ impl Settings {
     pub(super) fn fix(&self, request: &mut RequestContext<'_>) {
         for rule in &self.rules {
             let mut matches = Matches::default();
-            let value = match evaluate::holds_with_here(&rule.condition, request, &mut matches) {
+            let value = match condition::holds_with_here(&rule.condition, request, &mut matches) {
                 Ok(false) => continue,
                 Ok(true) => {
                     let text = rule.value.as_ref();

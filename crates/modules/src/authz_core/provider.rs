@@ -7,8 +7,8 @@ use crate::{authn_core, authz_groupfile, authz_host, authz_owner, authz_user};
 use config::{Error, lexer::LineWords};
 use expr::Subnet;
 use message::{Method, Status};
-use server::evaluate;
 use server::failure::Failure;
+use server::phase::condition;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use server::site::expression::{Expression, ExpressionText};
@@ -183,7 +183,7 @@ fn check_expression<'l>(
     expression: &'l Expression,
     asks_for_user: bool,
 ) -> Waiting<'l, AuthzStatus> {
-    evaluate::holds(expression, request, None).map(move |holds| match holds {
+    condition::holds(expression, request, None).map(move |holds| match holds {
         Ok(true) => Ok(AuthzStatus::Granted),
         Ok(false) if asks_for_user => Ok(AuthzStatus::DeniedNoUser),
         Ok(false) => Ok(AuthzStatus::Denied),

@@ -9,8 +9,9 @@ use message::{Method, Status};
 use runtime::file::{self, Errno, FileType};
 use scoreboard::WaitCause;
 use server::Server;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::metadata::Metadata;
 use server::phase;
 use server::request_context::RequestContext;
@@ -108,7 +109,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
     if !request.is_folder() || !request.mapping.path_info.is_empty() {
         return Ok(None);
     }
-    if handler::configured(request)?.is_some_and(|name| name != "httpd/unix-directory") {
+    if handler_name::configured(request)?.is_some_and(|name| name != "httpd/unix-directory") {
         return Ok(None);
     }
     if !request.method().is_some_and(Method::is_get_or_head) {
@@ -118,7 +119,7 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         return Err(forbidden(request).into());
     }
     let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
-        .map_err(|errno| phase::open_failure(request, errno))?;
+        .map_err(|errno| request.open_failure(errno))?;
     Ok(Some(Rc::new(Listing(Cell::new(Some(entry.file))))))
 }
 

@@ -5,9 +5,9 @@ use super::{Edit, HeaderAction, HeaderCondition, HeaderRule, HeaderValue, SETTIN
 use logging::level::Level;
 use message::{Field, Method, Status, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Replacement};
-use server::evaluate;
 use server::failure::{Failure, Stop};
 use server::fields;
+use server::phase::condition;
 use server::request_context::{Because, RequestContext};
 use server::response::Response;
 use server::sharing;
@@ -232,8 +232,8 @@ impl HeaderWork<'_, '_> {
             HeaderCondition::Expression(expression) => {
                 let response = self.response.as_deref();
                 let holds = match self.may_wait {
-                    true => evaluate::holds(expression, self.request, response).await,
-                    false => evaluate::holds_here(expression, self.request, response),
+                    true => condition::holds(expression, self.request, response).await,
+                    false => condition::holds_here(expression, self.request, response),
                 };
                 // At once, as ap_expr_exec_ctx does: rules behind this one find the field, and may
                 // take it away.

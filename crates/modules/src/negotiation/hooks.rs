@@ -14,9 +14,10 @@ use message::condition::{ConditionOutcome as Condition, Validators, evaluate};
 use message::{Method, Status, Version};
 use runtime::file::Errno;
 use server::description;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
 use server::file_response;
-use server::handler::{self, Handler, Made};
+use server::handler::{Handler, Made};
 use server::http_date::http_date;
 use server::phase;
 use server::representation::{Origin, Representation};
@@ -160,7 +161,7 @@ async fn gather(request: &RequestContext<'_>, name: Vec<u8>) -> GatheredVariants
         let settings = request.settings.clone();
         return GatheredVariants { name, settings, handler: None, length: 0, is_servable: false };
     };
-    let handler = handler::configured(&sub).ok().flatten().map(Cow::into_owned);
+    let handler = handler_name::configured(&sub).ok().flatten().map(Cow::into_owned);
     let length = sub.mapping.status.map_or(0, |status| status.size);
     let is_servable = phase::is_regular(&sub);
     GatheredVariants { name, settings: sub.settings, handler, length, is_servable }
@@ -261,7 +262,7 @@ impl PendingChoice<'_> {
         let has =
             |name: &str| sub.output.always.iter().any(|field| field.0.eq_ignore_ascii_case(name));
         // Only what was negotiated itself says `TCN` (section 8.5).
-        if has("TCN") || handler::configured(&sub)?.as_deref() == Some(MAP_HANDLER) {
+        if has("TCN") || handler_name::configured(&sub)?.as_deref() == Some(MAP_HANDLER) {
             let text = format!("{} is itself negotiated", sub.display_path());
             let failure = Failure::new(Status::VARIANT_ALSO_NEGOTIATES, "negotiation", text);
             return Err(failure.into());
@@ -397,11 +398,11 @@ pub(crate) fn map<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option
 }
 
 fn is_map(request: &RequestContext<'_>) -> Result<bool, Stop> {
-    let name = handler::effective(request)?;
+    let name = handler_name::effective(request)?;
     let is_map = name.is_some_and(|name| name == MAP_HANDLER || name == MAP_TYPE);
     if is_map && matches!(request.found, Err(Errno::NOENT)) && request.mapping.backend.is_none() {
         // Whatever the method is, a list that is not there has no variants.
-        return Err(phase::open_failure(request, Errno::NOENT).into());
+        return Err(request.open_failure(Errno::NOENT).into());
     }
     Ok(is_map && phase::is_file(request))
 }
@@ -439,7 +440,7 @@ async fn text_of(
         request.negotiated.content_encoding = Some(utf8(encoding));
     }
     let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
-        .map_err(|errno| phase::open_failure(request, errno))?;
+        .map_err(|errno| request.open_failure(errno))?;
     let origin = Origin {
         root: request.mapping.place.root.clone(),
         below: request.mapping.place.below.clone(),

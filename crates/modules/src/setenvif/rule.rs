@@ -2,9 +2,9 @@
 
 use message::RequestHead;
 use pattern::{Captures, PatternFlags, Regex, Replacement};
-use server::evaluate;
 use server::fields;
 use server::names::{ConnectionNames, NamedEnd};
+use server::phase::condition;
 use server::request_context::RequestContext;
 use server::site::expression::Expression;
 use server::table::Table;
@@ -227,7 +227,7 @@ async fn holds<'v>(
     // No guard takes it back: whoever gives up waiting here drops the request as well.
     std::mem::swap(&mut request.tables.env, env);
     let mut matches = Box::<expr::Matches>::default();
-    let holds = evaluate::holds_with(expression, request, None, &mut matches).await;
+    let holds = condition::holds_with(expression, request, None, &mut matches).await;
     std::mem::swap(&mut request.tables.env, env);
     (holds == Ok(true)).then_some(MatchedGroups::Matches(matches))
 }

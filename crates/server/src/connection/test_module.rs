@@ -6,7 +6,6 @@ use crate::failure::{Failure, Stop};
 use crate::handler::Handler;
 use crate::hook::{Decision, Hook};
 use crate::module::{Hooks, Module};
-use crate::phase;
 use crate::representation::{Origin, Representation};
 use crate::request_body::RequestBody;
 use crate::request_context::RequestContext;
@@ -70,7 +69,7 @@ fn resolve<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option<Rc<dyn
 
 async fn file(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let entry = std::mem::replace(&mut request.found, Err(Errno::NOENT))
-        .map_err(|errno| phase::open_failure(request, errno))?;
+        .map_err(|errno| request.open_failure(errno))?;
     let origin = Origin {
         root: request.mapping.place.root.clone(),
         below: request.mapping.place.below.clone(),

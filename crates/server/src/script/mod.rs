@@ -11,8 +11,8 @@ pub(crate) mod room;
 pub(crate) mod spool;
 pub mod template;
 
+use crate::evaluate::handler_name;
 use crate::failure::{Failure, Stop};
-use crate::handler;
 use crate::phase;
 use crate::request_context::{Query, RequestContext};
 use message::Status;
@@ -36,7 +36,7 @@ pub async fn check_own_url(
     let mut url = Vec::new();
     message::path::encode(own, &mut url);
     let found = phase::look_up(request, &url, Query::None).await?;
-    if handler::effective(&found)?.is_some_and(|own| own == handler) {
+    if handler_name::effective(&found)?.is_some_and(|own| own == handler) {
         return Ok(());
     }
     let text = format!(

@@ -6,8 +6,9 @@ mod tree;
 
 use config::{Args, Call, Directive, Error, Scope};
 use message::Method;
+use server::evaluate::handler_name;
 use server::failure::Stop;
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::hook::Hook;
 use server::module::{Hooks, Module};
 use server::request_context::RequestContext;
@@ -65,7 +66,7 @@ fn add_module_info(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 /// Resolve hook.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_info = request.method().is_some_and(Method::is_get_or_head)
-        && handler::configured(request)?.as_deref() == Some("server-info");
+        && handler_name::configured(request)?.as_deref() == Some("server-info");
     Ok(is_info.then(|| Rc::new(InfoPage) as Rc<dyn Handler>))
 }
 

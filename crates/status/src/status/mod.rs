@@ -31,8 +31,9 @@ use message::Method;
 use names::ServerNames;
 use page::Shows;
 use scoreboard::Snapshot;
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
-use server::handler::{self, Handler};
+use server::handler::Handler;
 use server::hook::Hook;
 use server::module::{Hooks, Module};
 use server::request_context::RequestContext;
@@ -145,7 +146,7 @@ fn names<'a>(request: &'a RequestContext<'_>) -> ServerNames<'a> {
 /// Resolve hook.
 pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_status = request.method().is_some_and(Method::is_get_or_head)
-        && handler::effective(request)?.as_deref() == Some("server-status");
+        && handler_name::effective(request)?.as_deref() == Some("server-status");
     Ok(is_status.then(|| Rc::new(StatusPage) as Rc<dyn Handler>))
 }
 

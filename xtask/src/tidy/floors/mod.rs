@@ -22,6 +22,9 @@ const FLOORS: &[(&str, &[&str])] = &[
             "compat description error_document fields file_response own_url pace \
              response_head",
             "byterange content_digest log_conditions script",
+            "phase",
+            "admit",
+            "evaluate walk",
             KNOT_FLOOR,
             "authentication cache environment_template",
             "access_log",
@@ -105,21 +108,17 @@ const TABLE: &str = "xtask/src/tidy/floors/mod.rs";
 const KNOT: (&str, &[&str]) = (
     "server",
     &[
-        "admit",
         "context",
-        "evaluate",
         "handler",
         "hook",
         "hostname_lookups",
         "module",
         "module_list",
-        "phase",
         "question",
         "request_context",
         "script_cache",
         "server",
         "sharing",
-        "walk",
     ],
 );
 
