@@ -1,6 +1,7 @@
 //! The life of one request, on one screen.
 
 use crate::access_log::LogDetails;
+use crate::cached_script::CachedScript;
 use crate::content_coding::Coding;
 use crate::context::Context;
 use crate::evaluate::handler_name;
@@ -14,7 +15,7 @@ use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
 use crate::request_context::{Because, LookupPurpose, RequestContext};
 use crate::response::Response;
-use crate::script_cache::CachedScript;
+use crate::script_cache;
 use crate::sharing::{self, KeptPart};
 use crate::site::host::{Host, Trace};
 use crate::site::names::UseCanonicalName;
@@ -58,7 +59,7 @@ pub(crate) async fn exchange(
 ) -> ExchangeResult {
     let mut ran = RanHandler::default();
     if let Some(cached) = cached {
-        let mut request = Box::new(cached.request(context, host, received.clone()));
+        let mut request = Box::new(script_cache::request(&cached, context, host, received.clone()));
         let limit = request.settings.core.limit_request_body();
         let outcome = match check_body(received.body(), limit) {
             Ok(()) => {
@@ -254,7 +255,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<R
             ran.reusable = handler.clone().file();
         }
         if handler.may_be_cached() {
-            request.context.script_cache.borrow_mut().remember(request, &handler);
+            script_cache::remember(request, &handler);
         }
     }
     phase::run_handler(handler, request).await

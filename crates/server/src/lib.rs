@@ -14,6 +14,7 @@ pub mod answers;
 pub mod authentication;
 mod byterange;
 mod cache;
+mod cached_script;
 mod compat;
 mod connection;
 pub mod content_coding;

@@ -42,7 +42,7 @@ fn backend(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     finish(request, layers, matching)
 }
 
-/// The same for a place below a root.
+/// What is at a place below a root, and what holds for it.
 async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     let trail = RefCell::new(Trail::new(request));
     let found = reading(request, &trail, |trail| {

@@ -24,7 +24,10 @@ const FLOORS: &[(&str, &[&str])] = &[
             "byterange content_digest log_conditions script",
             "phase",
             "admit",
-            "evaluate walk",
+            "evaluate walk script_cache",
+            "sharing",
+            "hostname_lookups",
+            "question",
             KNOT_FLOOR,
             "authentication cache environment_template",
             "access_log",
@@ -102,23 +105,24 @@ const FLOORS: &[(&str, &[&str])] = &[
 /// Where that table stands.
 const TABLE: &str = "xtask/src/tidy/floors/mod.rs";
 
-/// The one circle of files that is left: a request, the context of its thread, the server and its
-/// modules, whose hooks are functions of a request. They stand on one floor. None may be added, and
-/// what is in no circle any more is removed.
+/// The one circle of files that is left: they name each other in their types. A `request_context`
+/// borrows the `context` of its thread, which has the `server`. That has the hooks (`hook`) of its
+/// modules (`module`, `module_list`), which are functions of a request, and choose the `handler`
+/// that is given one. What is kept of a script (`cached_script`) has its handler, and the thread
+/// and its requests have that. To cut the circle would take a trait for a request, or for what it
+/// borrows, in each of these types. They stand on one floor. None may be added, and what is in no
+/// circle any more is removed.
 const KNOT: (&str, &[&str]) = (
     "server",
     &[
+        "cached_script",
         "context",
         "handler",
         "hook",
-        "hostname_lookups",
         "module",
         "module_list",
-        "question",
         "request_context",
-        "script_cache",
         "server",
-        "sharing",
     ],
 );
 
