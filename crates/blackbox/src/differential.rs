@@ -18,7 +18,7 @@ pub struct Set {
     pub config: &'static str,
     /// The files of the site; a folder ends with a slash.
     pub files: &'static [(&'static str, &'static str)],
-    /// Fields that are not compared, beside [`DIFFERENT`].
+    /// Fields that are not compared, beside `DIFFERENT`.
     pub ignored: &'static [&'static str],
     /// What both answer alike.
     pub requests: &'static [&'static str],

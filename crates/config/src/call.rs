@@ -14,7 +14,8 @@ use crate::scope::Scope;
 pub struct Call<'a> {
     /// The name of the row: properly spelled whatever the line has.
     pub name: &'static str,
-    /// The arguments without quotes; empty for [`Args::Raw`]. As many as the row asks for.
+    /// The arguments without quotes, as many as the row asks for; empty for
+    /// [`Args::Raw`](crate::Args::Raw).
     pub args: &'a [String],
     /// The arguments as they stand; of a section without the `>`.
     pub raw: &'a str,
@@ -47,8 +48,8 @@ impl Call<'_> {
         self.args.iter().map(String::as_str).collect()
     }
 
-    /// Refuses a section without arguments, as [`SectionArgs::Some`] does: for rows of which httpd
-    /// looks at something else first.
+    /// Refuses a section without arguments, as [`crate::SectionArgs::Some`] does: for rows of which
+    /// httpd looks at something else first.
     ///
     /// # Errors
     /// httpd's words.
@@ -56,7 +57,7 @@ impl Call<'_> {
         if self.raw.is_empty() { Err(without_arguments(self.name)) } else { Ok(()) }
     }
 
-    /// The value of an [`Args::Flag`] row.
+    /// The value of an [`Args::Flag`](crate::Args::Flag) row.
     pub fn on(&self) -> bool {
         !self.arg(0).eq_ignore_ascii_case("off")
     }

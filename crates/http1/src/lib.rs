@@ -3,8 +3,9 @@
 //! The caller owns the socket, the clock and the buffer. At the server's end one request goes like
 //! this:
 //!
-//! 1. read into a buffer and call [`HeadParser::advance`] until it is `Complete` or a [`Refusal`];
-//! 2. ask [`framing`] what the head means: target, host, body length, persistence;
+//! 1. read into a buffer and call [`HeadParser::advance`] until it is `Complete` or a
+//!    [`message::Refusal`];
+//! 2. ask [`framing()`] what the head means: target, host, body length, persistence;
 //! 3. feed the bytes after the head to a [`BodyDecoder`] until it is `done`;
 //! 4. let [`Persistence`] decide what the response says about persistence, write the response with
 //!    [`HeadWriter`], and ask [`Persistence::finish`] whether to go on.

@@ -1,6 +1,6 @@
 //! The table of modules: who exists, and in which order their hooks run.
 //!
-//! Adding a module is its file or folder, its `mod` line and its row in [`TABLE`]: directives,
+//! Adding a module is its file or folder, its `mod` line and its row in `TABLE`: directives,
 //! hooks and the keys of its settings stand in its own files.
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 

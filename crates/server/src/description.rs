@@ -42,7 +42,7 @@ impl Representation {
     /// Describe what was found.
     ///
     /// # Errors
-    /// 503 if too many files are open; as [`content_digest::md5`].
+    /// 503 if too many files are open; as `content_digest::md5`.
     pub async fn new(
         entry: PlaceEntry,
         request: &RequestContext<'_>,
@@ -92,7 +92,7 @@ pub fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
 /// The entity tag of a file, as `FileETag` has it.
 ///
 /// # Errors
-/// As [`content_digest::sha1`].
+/// As `content_digest::sha1`.
 pub async fn file_tag(
     request: &RequestContext<'_>,
     file: &File,

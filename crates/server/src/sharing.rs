@@ -5,8 +5,8 @@
 //! Two questions are asked. While an answer is made: does anything decide about it that others need
 //! not have alike? Whoever asks for that by an accessor of the request marks the answer
 //! ([`RequestContext::mark_personal`]), so that it is kept for nobody unless somebody has made
-//! sure. And when another request comes: does it ask in the same way ([`KeptPart::asked`]), and
-//! would no module treat it otherwise ([`KeptPart::is_for`])?
+//! sure. And when another request comes: does it ask in the same way (`KeptPart::asked`), and
+//! would no module treat it otherwise (`KeptPart::is_for`)?
 //!
 //! Why nothing of a request can be read past these two: host and path are what an answer is found
 //! by. GET and HEAD share one, and [`RequestContext::method`] does not tell them apart; whatever

@@ -61,7 +61,7 @@ pub struct StartFacts<'a> {
     pub server_root: String,
     /// The version that `<IfVersion>` compares with.
     pub version: [u32; 3],
-    /// [`EXPANDED_BYTES_MAX`], but in tests.
+    /// [`EXPANDED_BYTES_MAX`](super::EXPANDED_BYTES_MAX), but in tests.
     pub bytes_max: usize,
     /// Of a `.htaccess` file, which may not include files or load modules, what it may do.
     pub htaccess: Option<Permits<'a>>,

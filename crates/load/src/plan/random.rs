@@ -1,6 +1,6 @@
 //! Numbers that look random and come again with the same seed.
 
-/// Numbers that look random: splitmix64, which is one addition and one [`mix`] each.
+/// Numbers that look random: splitmix64, which is one addition and one `mix` each.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,

@@ -31,7 +31,7 @@ pub(crate) mod exit_code {
     pub(crate) const FATAL: i32 = 0xf;
 }
 
-/// Proof that this code runs in a child: only [`Child::main`] makes one, after the fork.
+/// Proof that this code runs in a child: only `Child::main` makes one, after the fork.
 pub struct Child {
     generation: Arc<Generation>,
     slot: usize,

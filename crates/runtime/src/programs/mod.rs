@@ -5,7 +5,7 @@
 //! how it goes. As long as that is open the program may run: when it is dropped, the manager ends
 //! the program. For a FastCGI process that the manager keeps it sends a [`ProcessClass`] and gets a
 //! [`LeasedProcess`]. The manager takes requests from its [`ClientSockets`], one for each serving
-//! process, and starts programs by [`launch`]. The parent tells it of new ones by a
+//! process, and starts programs by [`launch()`]. The parent tells it of new ones by a
 //! [`ManagerLink`]. What it makes of commands is not known here, and no HTTP and no configuration
 //! may live here.
 

@@ -257,11 +257,11 @@ pub async fn measured<F: Future + Unpin>(spent: &TimeSpent, mut work: F) -> F::O
     .await
 }
 
-/// Have `work` done that may block, as [`runtime::blocking`] does. It waits for `cause` when it is
-/// not at work.
+/// Have `work` done that may block, as [`runtime::blocking()`] does. It waits for `cause` when it
+/// is not at work.
 ///
 /// # Errors
-/// Those of [`runtime::blocking`].
+/// Those of [`runtime::blocking()`].
 pub async fn blocking<T, F>(spent: &TimeSpent, cause: WaitCause, work: F) -> io::Result<T>
 where
     T: Send + 'static,

@@ -53,7 +53,7 @@ impl MetricsText {
     }
 
     /// The value of a label: `\\`, `"` and line feeds are escaped; other controls have no place in
-    /// it, and are written as `\u0085`, which nobody else can write ([`readable`]).
+    /// it, and are written as `\u0085`, which nobody else can write (`readable`).
     fn label(&mut self, value: &str) {
         for letter in value.chars() {
             match letter {
