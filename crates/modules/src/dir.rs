@@ -171,21 +171,25 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     }
     let mut refused = None;
     for name in SETTINGS.of(&settings).index() {
-        match phase::look_up(request, name.as_bytes(), Query::Inherited).await {
-            Ok(found) if is_answer(&found) => {
+        let mut found = match phase::sub_request(request, name.as_bytes(), Query::Inherited) {
+            Ok(found) => found,
+            Err(stop) => {
+                note_refusal(&mut refused, stop);
+                continue;
+            }
+        };
+        match phase::process(&mut found).await {
+            Ok(()) if is_answer(&found) => {
                 if let Some(status) = SETTINGS.of(&settings).index_redirect() {
                     return Err(index_redirect(request, status, &found).into());
                 }
                 request.adopt(found);
                 return Ok(());
             }
-            Ok(_) => {}
-            Err(Stop::Failure(failure)) if failure.status == Status::NOT_FOUND => {}
             // An index file that answers elsewhere does so for the folder as well.
-            Err(stop @ Stop::Internal(..)) => return Err(stop),
-            Err(stop) => {
-                refused.get_or_insert(stop);
-            }
+            Err(stop @ Stop::Internal(..)) if is_answer(&found) => return Err(stop),
+            Ok(()) | Err(Stop::Internal(..)) => {}
+            Err(stop) => note_refusal(&mut refused, stop),
         }
     }
     if let Some(stop) = refused {
@@ -197,6 +201,16 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     match wants_fallback(request)? {
         true => fallback(request).await,
         false => Ok(()),
+    }
+}
+
+/// Keep the first refusal; that nothing is there is none.
+fn note_refusal(refused: &mut Option<Stop>, stop: Stop) {
+    match stop {
+        Stop::Failure(failure) if failure.status == Status::NOT_FOUND => {}
+        stop => {
+            refused.get_or_insert(stop);
+        }
     }
 }
 

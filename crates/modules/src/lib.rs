@@ -70,7 +70,8 @@ static TABLE: &[&Module] = &[
     &filter::MODULE,
     // Where the request comes from, and where it leads.
     &remoteip::MODULE,
-    // `ProxyPass` comes before any `Alias`, as in httpd (APR_HOOK_FIRST).
+    // Rules come before `ProxyPass`, and that before any `Alias`, as in httpd (APR_HOOK_FIRST).
+    &rewrite::MODULE,
     &forward::PROXY,
     &alias::MODULE,
     &userdir::MODULE,
@@ -174,6 +175,7 @@ static SHOWN: &[&Module] = &[
     &fcgid::MODULE,
     &cgi::DAEMON_MODULE,
     &cgi::MODULE,
+    &rewrite::MODULE,
     &suexec::MODULE,
     &unique_id::MODULE,
     &usertrack::MODULE,

@@ -100,6 +100,12 @@ fn eval_text(
     value.map(Cow::into_owned).map_err(|error| error.to_string())
 }
 
+/// What a variable is for a request of which there is no response yet.
+pub fn variable(request: &RequestContext<'_>, variable: ServerVariable) -> Option<Vec<u8>> {
+    let looked_up = LookedUp::default();
+    RequestFacts::new(request, None, &looked_up).variable(variable).map(Cow::into_owned)
+}
+
 /// A request and what is known of its response, as an expression sees them.
 struct RequestFacts<'e, 'a> {
     request: &'e RequestContext<'a>,
@@ -150,7 +156,9 @@ impl Facts for RequestFacts<'_, '_> {
             | ServerVariable::RequestLogId
             | ServerVariable::ConnLogId => None,
             ServerVariable::RemoteUser => request.authentication.user.as_deref().map(Cow::Borrowed),
-            ServerVariable::ServerAdmin => request.host.server_admin.clone().and_then(owned),
+            ServerVariable::ServerAdmin => {
+                owned(request.host.server_admin.as_deref().unwrap_or("[no address given]"))
+            }
             ServerVariable::ServerName => owned(request.server_name()),
             ServerVariable::ServerPort => owned(request.server_port().to_string()),
             ServerVariable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),

@@ -10,6 +10,9 @@ pub const IDENTITY: &str = "Apache/2.4.71 (Trivet/0.1)";
 /// The version of httpd whose configuration and behaviour this is, for `<IfVersion>`.
 pub const VERSION: [u32; 3] = [2, 4, 71];
 
+/// The numbers of httpd's module interface (`MODULE_MAGIC_NUMBER`), for `%{API_VERSION}`.
+pub const API_VERSION: &str = "20120211:142";
+
 /// When this crate was compiled, as httpd writes it: `2026-11-12T08:58:41`, in Greenwich.
 pub fn built() -> String {
     let unix_s = env!("TRIVET_BUILT_UNIX_S").parse().unwrap_or(0);

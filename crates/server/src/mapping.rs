@@ -17,6 +17,9 @@ pub struct Mapping {
     /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins
     /// with `proxy:`).
     pub backend: Option<Vec<u8>>,
+    /// The path or URL that rules for rewriting have come to so far, while they are applied
+    /// (`r->filename`, too).
+    pub rewritten: Option<Vec<u8>>,
     /// How the URL came to that place.
     pub context_info: ContextInfo,
     /// What of the URL is left behind a file (`r->path_info`).
@@ -36,6 +39,7 @@ impl Mapping {
         Self {
             place: Place { root, below: Vec::new() },
             backend: None,
+            rewritten: None,
             context_info: ContextInfo::default(),
             path_info: Vec::new(),
             status: None,

@@ -6,6 +6,8 @@
 pub struct Negotiated {
     /// `r->content_type`, where another module than mime chose one.
     pub content_type: Option<String>,
+    /// The handler that a rule has chosen, whatever is configured for the file.
+    pub handler: Option<String>,
     pub content_language: Option<String>,
     pub content_encoding: Option<String>,
     /// The entity tag of the list of variants (`r->vlist_validator`); that of the answer has it.

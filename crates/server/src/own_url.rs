@@ -4,6 +4,7 @@
 use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
 use crate::request_context::{Because, RequestContext};
+use crate::site::host::HostAddress;
 use crate::site::names::UseCanonicalName;
 
 impl RequestContext<'_> {
@@ -14,7 +15,7 @@ impl RequestContext<'_> {
 
     /// The name of the server as [`Self::server_name`] has it, for the error log, which is no part
     /// of the answer.
-    pub(crate) fn server_name_for_log(&self) -> String {
+    pub fn server_name_for_log(&self) -> String {
         self.name_for(&self.unmarked(Because::NotInAnswer).received)
     }
 
@@ -38,7 +39,7 @@ impl RequestContext<'_> {
 
     /// `https` where a proxy in front speaks TLS and `ServerName https://name` says so; it is in
     /// all URLs then (http_core.c, http_scheme).
-    pub(crate) fn scheme(&self) -> &'static str {
+    pub fn scheme(&self) -> &'static str {
         let given = self.host.name.as_ref().and_then(|name| name.scheme.as_deref());
         if given == Some("https") { "https" } else { "http" }
     }
@@ -82,9 +83,23 @@ impl RequestContext<'_> {
         url
     }
 
+    /// Whether a URL with this host and port is one of the virtual host that answers the request
+    /// (ap_matches_request_vhost of vhost.c).
+    pub fn is_own_host(&self, name: &[u8], port: u16) -> bool {
+        let is_address = |address: &HostAddress| {
+            let ip = address.ip.map(|ip| ip.to_string());
+            address.port.is_none_or(|own| own == port)
+                && ip.is_some_and(|ip| name.eq_ignore_ascii_case(ip.as_bytes()))
+        };
+        let named = self.host.name.as_ref().and_then(|name| name.port);
+        let of_address = || self.host.addresses.first().and_then(|address| address.port);
+        let own = named.or_else(of_address).unwrap_or_else(|| self.received().local.port());
+        self.host.addresses.iter().any(is_address) || own == port && self.host.answers_to(name)
+    }
+
     /// The name of the server as it stands in URLs: an address of IPv6 has brackets
     /// (core.c, ap_get_server_name_for_url).
-    pub(crate) fn url_host(&self) -> String {
+    pub fn url_host(&self) -> String {
         let name = self.server_name();
         match name.contains(':') && !name.starts_with('[') {
             true => format!("[{name}]"),

@@ -43,6 +43,14 @@ pub async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     hostname_lookups::prepare(request).await
 }
 
+/// All that [`process`] does for a request whose place is known.
+pub async fn process_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    check_depth(request)?;
+    check_place(request)?;
+    walk(request).await?;
+    after_walk(request).await
+}
+
 /// From the URL path to a place.
 pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if request.host.sections.has_locations() {
@@ -51,7 +59,7 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
     }
     request.mapping.place = match hook::first(&request.phases().translate, request).await? {
         Some(place) => place,
-        None => document_root(request),
+        None => in_document_root(request, &request.path),
     };
     check_place(request)
 }
@@ -86,12 +94,13 @@ fn check_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// core.c, ap_core_translate: what `ServerPath` names is no part of the path.
-fn document_root(request: &RequestContext<'_>) -> Place {
+/// The place of a URL path below the document root (core.c, ap_core_translate): what `ServerPath`
+/// names is no part of it.
+pub fn in_document_root(request: &RequestContext<'_>, url_path: &[u8]) -> Place {
     let prefix = request.host.server_path.as_deref().unwrap_or_default().as_bytes();
-    let rest = request.path.strip_prefix(prefix).unwrap_or(&request.path);
+    let rest = url_path.strip_prefix(prefix).unwrap_or(url_path);
     let at_border = prefix.ends_with(b"/") || rest.is_empty() || rest[0] == b'/';
-    let path = if at_border { rest } else { &request.path };
+    let path = if at_border { rest } else { url_path };
     let below = path.strip_prefix(b"/").unwrap_or(path).to_vec();
     Place { root: request.host.root.clone(), below }
 }

@@ -107,7 +107,7 @@ impl ReceivedRequest {
     }
 
     /// The address of our end.
-    pub(crate) fn local_ip(&self) -> IpAddr {
+    pub fn local_ip(&self) -> IpAddr {
         self.local.ip().to_canonical()
     }
 

@@ -41,6 +41,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// The note of a request whose internal redirects have the same `Vary` (ap_internal_redirect).
+pub const KEEPS_VARY: &str = "redirect-keeps-vary";
+
 /// What is one for a request and all that are made on behalf of it.
 #[derive(Default)]
 pub(crate) struct RequestCommon {
@@ -185,6 +188,10 @@ impl<'a> RequestContext<'a> {
         next.output = self.output.redirected();
         next.negotiated = self.negotiated.redirected();
         next.common.clone_from(&self.common);
+        if self.tables.notes.has(KEEPS_VARY) {
+            next.output.vary.clone_from(&self.output.vary);
+            next.tables.notes.set(KEEPS_VARY, "");
+        }
         next.lineage = self.lineage.redirected(status, &self.tables.notes, || Original {
             asked: self.asked(Because::NotInAnswer),
             status,
@@ -221,8 +228,9 @@ impl<'a> RequestContext<'a> {
     }
 
     /// What the URL was mapped to (`r->filename`).
-    pub(crate) fn filename(&self) -> Vec<u8> {
-        self.backend_filename().unwrap_or_else(|| self.mapping.place.path())
+    pub fn filename(&self) -> Vec<u8> {
+        let other = self.mapping.rewritten.clone().or_else(|| self.backend_filename());
+        other.unwrap_or_else(|| self.mapping.place.path())
     }
 
     /// What httpd calls the file of a request that goes to a backend.
@@ -256,7 +264,7 @@ impl<'a> RequestContext<'a> {
     }
 
     /// The document root of the request (core.c, ap_document_root).
-    pub(crate) fn document_root(&self) -> Vec<u8> {
+    pub fn document_root(&self) -> Vec<u8> {
         let own = self.mapping.context_info.document_root.clone();
         own.unwrap_or_else(|| self.host.root.path_bytes().to_vec())
     }

@@ -27,6 +27,7 @@ const SHIPPED: &[&str] = &[
     "crates/modules/",
     "crates/mpm/",
     "crates/pattern/",
+    "crates/rewrite/",
     "crates/runtime/",
     "crates/scoreboard/",
     "crates/server/",

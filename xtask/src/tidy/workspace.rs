@@ -24,12 +24,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "logging",
             "message",
             "pattern",
+            "rewrite",
             "runtime",
             "scoreboard",
             "server",
             "status",
         ],
     ),
+    ("rewrite", &["config", "expr", "logging", "message", "pattern", "runtime", "server"]),
     (
         "gateway",
         &[

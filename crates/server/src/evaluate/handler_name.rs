@@ -10,6 +10,9 @@ use std::borrow::Cow;
 /// file, else that of a `ScriptAlias`. As in httpd `SetHandler none` only takes back an outer
 /// `SetHandler` (core.c, core_override_type).
 pub fn configured<'l>(request: &'l RequestContext<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
+    if let Some(forced) = &request.negotiated.handler {
+        return Ok(Some(Cow::Borrowed(forced)));
+    }
     if let Some(Some(handler)) = set_handler(request)? {
         return Ok(Some(handler));
     }

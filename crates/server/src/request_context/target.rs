@@ -54,6 +54,11 @@ impl RequestContext<'_> {
         self.query.as_deref()
     }
 
+    /// Ask for the same path with another query.
+    pub fn set_query(&mut self, query: Option<Vec<u8>>) {
+        self.query = query;
+    }
+
     /// The method as it stands, without a mark.
     pub(crate) fn unmarked_method(&self, _: Because) -> Option<Method> {
         self.method

@@ -170,7 +170,8 @@ pub struct Host {
     pub root: Arc<Root>,
     /// Durations and counts of connections.
     pub timing: Timing,
-    pub(crate) limits: http1::HeadLimits,
+    /// How long a head may be.
+    pub limits: http1::HeadLimits,
     pub(crate) trace: Trace,
     /// `MergeSlashes`
     pub merge_slashes: bool,

@@ -69,7 +69,7 @@ pub struct Site {
     /// What `.htaccess` files may be written in.
     pub language: Language,
     /// The folder `/`, for places that are known per request only.
-    pub(crate) slash: Arc<Root>,
+    pub slash: Arc<Root>,
     /// Every log of every host, each once.
     pub(crate) sinks: Vec<Arc<Sink>>,
     /// `BufferedLogs`

@@ -355,6 +355,11 @@ impl Settings {
         self.limits
     }
 
+    /// Whether any symbolic links may be followed.
+    pub fn follows_some_links(&self) -> bool {
+        self.links() != LinkPolicy::Refuse
+    }
+
     /// Which symbolic links may be followed.
     pub fn links(&self) -> LinkPolicy {
         links(self.options())

@@ -1,0 +1,197 @@
+//! The rules of a list, one after the other (apply_rewrite_list of mod_rewrite.c).
+
+use crate::engine::{Engine, Groups, failure};
+use crate::flags::RuleFlags;
+use crate::notes;
+use crate::rule::Rule;
+use crate::substitute::Applied;
+use server::failure::Stop;
+use server::request_context::LookupPurpose;
+use std::sync::Arc;
+
+/// What came of a list of rules (`rulestatus`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outcome<'r> {
+    /// No rule has changed anything.
+    Unchanged,
+    /// The URL is another.
+    Changed(Change<'r>),
+    /// A rule says what the answer is.
+    Status(u16),
+}
+
+/// What rules have done to a URL.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change<'r> {
+    /// `NE`
+    pub(crate) no_escape: bool,
+    /// `PT`
+    pub(crate) passes_through: bool,
+    /// `R`, or a URL of another server: the status that it is sent with.
+    pub(crate) status: u16,
+    /// The query is another than before.
+    pub(crate) has_new_query: bool,
+    /// The last rule with a substitution.
+    pub(crate) last: Option<&'r Arc<Rule>>,
+}
+
+impl Engine<'_, '_> {
+    /// Apply the rules one after the other.
+    pub(crate) async fn run<'l>(&mut self, rules: &'l [Arc<Rule>]) -> Result<Outcome<'l>, Stop> {
+        let is_sub = self.request.lineage.purpose == LookupPurpose::Sub;
+        let not_for_sub = RuleFlags::NO_SUBREQUEST.with(RuleFlags::REDIRECT);
+        let (mut nth, mut round) = (0, 1);
+        let (mut changed, mut status, mut last) = (None, 200, None);
+        while let Some(rule) = rules.get(nth) {
+            nth += 1;
+            let flags = rule.actions.flags;
+            if is_sub && flags.has(not_for_sub) {
+                continue;
+            }
+            self.decisive.clear();
+            let applied = self.apply(rule, &mut status).await?;
+            if matches!(applied, Applied::No) {
+                // What is chained to a rule that does not match is passed over.
+                while rules.get(nth - 1).is_some_and(|it| it.actions.flags.has(RuleFlags::CHAIN)) {
+                    nth += 1;
+                }
+                continue;
+            }
+            if !flags.has(RuleFlags::NO_SUBSTITUTION) {
+                let output = || format!("setting lastsub to rule with output {}", rule.output.text);
+                self.say(2, output);
+                last = Some(rule);
+            }
+            self.check_length(rule)?;
+            self.request.output.vary.get_mut().append(&mut self.decisive);
+            if let Applied::Refused(status) = applied {
+                return Ok(Outcome::Status(status.code()));
+            }
+            if flags.has(RuleFlags::STATUS) {
+                return Ok(Outcome::Status(rule.actions.status));
+            }
+            if matches!(applied, Applied::Changed) {
+                changed = Some((flags.has(RuleFlags::NO_ESCAPE), false));
+            }
+            if flags.has(RuleFlags::PASS_THROUGH) {
+                changed = Some((false, true));
+            }
+            if self.is_last(flags) {
+                break;
+            }
+            if flags.has(RuleFlags::NEXT) {
+                round += 1;
+                self.check_rounds(rule, round)?;
+                nth = 0;
+                continue;
+            }
+            nth = nth.saturating_add(rule.actions.skip);
+        }
+        let Some((no_escape, passes_through)) = changed else { return Ok(Outcome::Unchanged) };
+        let before = self.query_before.take();
+        let has_new_query = before.is_some_and(|before| before.as_deref() != self.request.query());
+        let change = Change { no_escape, passes_through, status, has_new_query, last };
+        Ok(Outcome::Changed(change))
+    }
+
+    /// Whether a rule with these flags that has matched ends the list.
+    fn is_last(&mut self, flags: RuleFlags) -> bool {
+        if flags.has(RuleFlags::PASS_THROUGH) {
+            self.say(2, || {
+                let url = String::from_utf8_lossy(self.url());
+                format!("forcing '{url}' to get passed through to next API URI-to-filename handler")
+            });
+            return true;
+        }
+        if flags.has(RuleFlags::END) {
+            self.say(8, || "Rule has END flag, no further rewriting for this request".into());
+            self.request.tables.notes.set(notes::END, "1");
+            return true;
+        }
+        flags.has(RuleFlags::PROXY.with(RuleFlags::LAST))
+    }
+
+    /// A rule that appends to its own result would go on for ever.
+    fn check_length(&self, rule: &Rule) -> Result<(), Stop> {
+        let most = 2 * self.request.host.limits.request_line_bytes;
+        if self.url().len() <= most {
+            return Ok(());
+        }
+        let url = String::from_utf8_lossy(&self.request.path);
+        let text = format!(
+            "RewriteRule '{}' and URI '{url}' exceeded maximum length ({most})",
+            rule.pattern
+        );
+        Err(failure(text).into())
+    }
+
+    fn check_rounds(&self, rule: &Rule, round: i64) -> Result<(), Stop> {
+        let most = rule.actions.rounds_max;
+        if round < most {
+            return Ok(());
+        }
+        let url = String::from_utf8_lossy(&self.request.path);
+        let text = format!(
+            "RewriteRule '{}' and URI '{url}' exceeded maximum number of rounds ({most}) via the \
+             [N] flag",
+            rule.pattern
+        );
+        Err(failure(text).id(2596).into())
+    }
+
+    /// Apply one rule; `status` is set if it redirects.
+    async fn apply(&mut self, rule: &Arc<Rule>, status: &mut u16) -> Result<Applied, Stop> {
+        self.find_subject();
+        self.say(3, || {
+            let subject = String::from_utf8_lossy(&self.subject);
+            format!("applying pattern '{}' to uri '{subject}'", rule.pattern)
+        });
+        let Some(captures) = rule.find(&self.subject).map_err(|_| self.limit(rule))? else {
+            return Ok(Applied::No);
+        };
+        self.looked_at.clear();
+        self.of_condition = Groups::default();
+        let source = if captures.is_some() { self.subject.clone() } else { Vec::new() };
+        self.of_rule = Groups { source, captures, given: Vec::new() };
+        if !self.conditions_hold(rule).await? {
+            return Ok(Applied::No);
+        }
+        self.substitute(rule, status).await
+    }
+
+    /// What patterns are compared with: the whole URL, or the path within the folder of the rules.
+    fn find_subject(&mut self) {
+        self.subject.clear();
+        let url = self.request.mapping.rewritten.as_deref().unwrap_or_default();
+        self.subject.extend_from_slice(url);
+        let Some(folder) = self.folder else { return };
+        let path_info = &self.request.mapping.path_info;
+        if !path_info.is_empty() {
+            self.say(3, || {
+                let [url, path_info] = [url, path_info].map(String::from_utf8_lossy);
+                format!("add path info postfix: {url} -> {url}{path_info}")
+            });
+            self.subject.extend_from_slice(path_info);
+        }
+        let is_proxied = self.request.mapping.backend.is_some();
+        if !is_proxied && self.subject.starts_with(folder.as_bytes()) {
+            self.say(3, || {
+                let subject = String::from_utf8_lossy(&self.subject);
+                let rest = String::from_utf8_lossy(&self.subject[folder.len()..]);
+                format!("strip per-dir prefix: {subject} -> {rest}")
+            });
+            self.subject.drain(..folder.len());
+        }
+    }
+
+    /// A pattern went on for too long.
+    fn limit(&self, rule: &Rule) -> Stop {
+        let text = format!(
+            "RewriteRule '{}' of {} took too many steps for {}: simplify the pattern",
+            rule.pattern,
+            rule.position.file,
+            String::from_utf8_lossy(&self.request.path)
+        );
+        failure(text).recurring("a pattern of RewriteRule").into()
+    }
+}

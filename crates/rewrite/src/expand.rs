@@ -1,0 +1,342 @@
+//! What the texts of rules come to for a request (do_expand and lookup_variable of mod_rewrite.c).
+//! A text is expanded once: nothing that came from a client is read for variables.
+
+use crate::engine::Engine;
+use crate::escape;
+use crate::flags::{RuleActions, RuleFlags};
+use crate::notes;
+use crate::rule::Rule;
+use crate::settings::{HOST_SETTINGS, SETTINGS};
+use crate::template::{MapLookup, Piece, Template};
+use crate::variable::{Ahead, TimePart, Variable};
+use expr::ServerVariable;
+use logging::sink::local_time;
+use message::Status;
+use runtime::{clock, file};
+use server::evaluate;
+use server::failure::Stop;
+use server::mapping::Place;
+use server::phase;
+use server::request_context::{LookupPurpose, Query, RequestContext};
+use server::site::lexical;
+use std::os::unix::ffi::OsStrExt;
+
+/// Whether the question mark that a query begins with came out of a group, a variable or a map: a
+/// client may have written it as `%3f`.
+#[derive(Default)]
+struct QuestionMark {
+    is_unsafe: bool,
+    /// The last one counts (`QSL`).
+    is_last: bool,
+    is_decided: bool,
+}
+
+impl QuestionMark {
+    fn look(&mut self, text: &[u8], is_unsafe: bool) {
+        if !self.is_decided && text.contains(&b'?') {
+            self.is_unsafe = is_unsafe;
+            self.is_decided = !self.is_last;
+        }
+    }
+}
+
+/// A text; groups in it are escaped as the flags of a rule say.
+pub(crate) async fn text(
+    engine: &mut Engine<'_, '_>,
+    template: &Template,
+    actions: Option<&RuleActions>,
+) -> Result<Vec<u8>, Stop> {
+    if let Some(constant) = template.constant() {
+        return Ok(constant.to_vec());
+    }
+    pieces(engine, template, actions, &mut QuestionMark::default()).await
+}
+
+/// The substitution of a rule, and whether it has a question mark that is not to be trusted.
+pub(crate) async fn substitution(
+    engine: &mut Engine<'_, '_>,
+    rule: &Rule,
+) -> Result<(Vec<u8>, bool), Stop> {
+    let flags = rule.actions.flags;
+    let is_last = flags.has(RuleFlags::QUERY_LAST);
+    let mut mark = QuestionMark { is_last, ..QuestionMark::default() };
+    let text = pieces(engine, &rule.output, Some(&rule.actions), &mut mark).await?;
+    Ok((text, mark.is_unsafe && !flags.has(RuleFlags::UNSAFE_ALLOW_3F)))
+}
+
+async fn pieces(
+    engine: &mut Engine<'_, '_>,
+    template: &Template,
+    actions: Option<&RuleActions>,
+    mark: &mut QuestionMark,
+) -> Result<Vec<u8>, Stop> {
+    let mut out = Vec::with_capacity(template.text.len() + 64);
+    for piece in &template.pieces {
+        let start = out.len();
+        match piece {
+            Piece::Literal(bytes) => {
+                mark.look(bytes, false);
+                out.extend_from_slice(bytes);
+                continue;
+            }
+            Piece::Escaped(byte) => {
+                out.push(*byte);
+                continue;
+            }
+            Piece::RuleGroup(number) => group(engine, true, *number, actions, &mut out),
+            Piece::ConditionGroup(number) => group(engine, false, *number, actions, &mut out),
+            Piece::Variable(variable) => {
+                out.extend(value(engine, variable).await);
+            }
+            Piece::Map(lookup) => {
+                out.extend(Box::pin(mapped(engine, lookup, actions)).await?);
+            }
+        }
+        mark.look(&out[start..], true);
+    }
+    Ok(out)
+}
+
+fn group(
+    engine: &Engine<'_, '_>,
+    is_of_rule: bool,
+    number: u8,
+    actions: Option<&RuleActions>,
+    out: &mut Vec<u8>,
+) {
+    let groups = if is_of_rule { &engine.of_rule } else { &engine.of_condition };
+    let Some(text) = groups.get(usize::from(number)) else { return };
+    match actions.filter(|actions| actions.flags.has(RuleFlags::ESCAPE_GROUPS)) {
+        Some(actions) => {
+            let escaped = escape::group(text, actions);
+            engine.say(5, || {
+                let [text, escaped] = [text, &escaped].map(String::from_utf8_lossy);
+                format!("escaping backreference '{text}' to '{escaped}'")
+            });
+            out.extend(escaped);
+        }
+        None => out.extend_from_slice(text),
+    }
+}
+
+/// What a map has for a key, else the default.
+async fn mapped(
+    engine: &mut Engine<'_, '_>,
+    lookup: &MapLookup,
+    actions: Option<&RuleActions>,
+) -> Result<Vec<u8>, Stop> {
+    let key = text(engine, &lookup.key, actions).await?;
+    let map = HOST_SETTINGS.of(&engine.request.host.modules).maps.get(&*lookup.map);
+    let found = match map {
+        Some(map) => map.find(engine.request, engine.trace, &lookup.map, key).await,
+        None => None,
+    };
+    match (found, &lookup.default) {
+        (Some(found), _) => Ok(found),
+        (None, Some(default)) => text(engine, default, actions).await,
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+/// `[T=...]` and `[H=...]`: what the fixups will say (force_type_handler).
+pub(crate) async fn force(engine: &mut Engine<'_, '_>, actions: &RuleActions) -> Result<(), Stop> {
+    if let Some(template) = &actions.media_type {
+        let name = lower(&text(engine, template, Some(actions)).await?);
+        if !name.is_empty() {
+            engine.say(2, || {
+                let url = String::from_utf8_lossy(engine.url());
+                format!("remember {url} to have MIME-type '{name}'")
+            });
+            engine.request.tables.notes.set(notes::MEDIA_TYPE, name);
+        }
+    }
+    if let Some(template) = &actions.handler {
+        let name = lower(&text(engine, template, Some(actions)).await?);
+        if !name.is_empty() {
+            engine.say(2, || {
+                let url = String::from_utf8_lossy(engine.url());
+                format!("remember {url} to have Content-handler '{name}'")
+            });
+            engine.request.tables.notes.set(notes::HANDLER, name);
+        }
+    }
+    Ok(())
+}
+
+fn lower(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).to_ascii_lowercase()
+}
+
+/// What a variable is now.
+async fn value(engine: &mut Engine<'_, '_>, variable: &Variable) -> Vec<u8> {
+    match variable {
+        Variable::LookAheadUrl(found) => ahead(engine, found, false).await,
+        Variable::LookAheadFile(found) => ahead(engine, found, true).await,
+        variable => {
+            let value = value_of(engine.request, variable, &mut engine.looked_at);
+            let name = match variable {
+                Variable::Time(TimePart::All) => "RESULT",
+                Variable::Server(ServerVariable::Ipv6) => "IPV6",
+                _ => return value,
+            };
+            engine.say(1, || format!("{name}='{}'", String::from_utf8_lossy(&value)));
+            value
+        }
+    }
+}
+
+/// What a variable is for a request; `looked_at` gets the names of fields.
+fn value_of(
+    request: &RequestContext<'_>,
+    variable: &Variable,
+    looked_at: &mut Vec<String>,
+) -> Vec<u8> {
+    match variable {
+        Variable::Server(ServerVariable::ServerName) => request.url_host().into_bytes(),
+        Variable::Server(variable) => {
+            let value = evaluate::variable(request, *variable);
+            let is_owner =
+                matches!(variable, ServerVariable::ScriptUser | ServerVariable::ScriptGroup);
+            let unknown: &[u8] = if is_owner { b"<unknown>" } else { b"" };
+            value.unwrap_or_else(|| unknown.to_vec())
+        }
+        Variable::Field(name) => {
+            let value = request.field(name).map(<[u8]>::to_vec);
+            if value.is_some() && !name.eq_ignore_ascii_case("Host") {
+                looked_at.push(name.to_string());
+            }
+            value.unwrap_or_default()
+        }
+        Variable::Env(name) => env(request, name),
+        Variable::LocalAddress => request.received().local_ip().to_string().into_bytes(),
+        Variable::ApiVersion => server::identity::API_VERSION.as_bytes().to_vec(),
+        Variable::Time(part) => {
+            request.mark_momentary();
+            time(*part)
+        }
+        Variable::Empty | Variable::LookAheadUrl(_) | Variable::LookAheadFile(_) => Vec::new(),
+    }
+}
+
+fn env(request: &RequestContext<'_>, name: &str) -> Vec<u8> {
+    let tables = &request.tables;
+    if let Some(value) = tables.notes.get(name).or_else(|| tables.env.get(name)) {
+        return value.to_vec();
+    }
+    let is_name = !name.contains(['=', '\0']);
+    let value = is_name.then(|| std::env::var_os(name)).flatten();
+    value.map(|value| value.as_bytes().to_vec()).unwrap_or_default()
+}
+
+fn time(part: TimePart) -> Vec<u8> {
+    let now = local_time(clock::unix_s());
+    let text = match part {
+        TimePart::All => format!(
+            "{:04}{:02}{:02}{:02}{:02}{:02}",
+            now.year, now.month, now.day, now.hour, now.min, now.sec
+        ),
+        TimePart::Year => format!("{:04}", now.year),
+        TimePart::Month => format!("{:02}", now.month),
+        TimePart::Day => format!("{:02}", now.day),
+        TimePart::Hour => format!("{:02}", now.hour),
+        TimePart::Minute => format!("{:02}", now.min),
+        TimePart::Second => format!("{:02}", now.sec),
+        TimePart::WeekDay => now.weekday.to_string(),
+    };
+    text.into_bytes()
+}
+
+/// Whether a look-up may be made: one for the same path would make another, and so on
+/// (`subreq_ok`).
+pub(crate) fn may_look_up(request: &RequestContext<'_>) -> bool {
+    request.lineage.purpose != LookupPurpose::Sub
+        || request.tables.notes.get(notes::LOOKED_UP_FOR) != Some(&request.path)
+}
+
+/// The value of a variable in the request that the URL would lead to.
+async fn ahead(engine: &mut Engine<'_, '_>, wanted: &Ahead, is_file: bool) -> Vec<u8> {
+    if !may_look_up(engine.request) {
+        return Vec::new();
+    }
+    let subject = engine.subject.clone();
+    let folder = engine.folder.filter(|_| !subject.starts_with(b"/"));
+    let base = SETTINGS.of(&engine.request.settings).base.clone();
+    let path = match folder {
+        Some(folder) if is_file => [folder.as_bytes(), &subject].concat(),
+        Some(folder) => [base.as_deref().unwrap_or(folder).as_bytes(), &subject].concat(),
+        None => subject,
+    };
+    // In a folder a whole path is no file of which anything is known.
+    let by_name = is_file && (folder.is_some() || engine.folder.is_none());
+    let found = Box::pin(look_up(engine, &path, by_name)).await;
+    // One look ahead of another: the first has found what there is to find.
+    let variable = innermost(&wanted.variable);
+    let value = match &found {
+        Some((sub, _)) => value_of(sub, variable, &mut engine.looked_at),
+        None => Vec::new(),
+    };
+    engine.say(5, || {
+        let [path, value] = [&path, &value].map(|it| String::from_utf8_lossy(it));
+        format!("lookahead: path={path} var={} -> val={value}", wanted.name)
+    });
+    value
+}
+
+fn innermost(variable: &Variable) -> &Variable {
+    match variable {
+        Variable::LookAheadUrl(inner) | Variable::LookAheadFile(inner) => {
+            innermost(&inner.variable)
+        }
+        other => other,
+    }
+}
+
+/// The look-up of a URL, or of a file, with what it would be answered with; `None` if it is no URL.
+async fn look_up<'a>(
+    engine: &Engine<'_, 'a>,
+    path: &[u8],
+    is_file: bool,
+) -> Option<(RequestContext<'a>, Status)> {
+    let request = &*engine.request;
+    if is_file && path.starts_with(b"/") {
+        let mut sub = request.sub(Vec::new(), None);
+        let root = request.site().slash.clone();
+        sub.mapping.place = Place { root, below: lexical::below_root(path) };
+        sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
+        let outcome = phase::process_place(&mut sub).await;
+        return Some((sub, status(outcome)));
+    }
+    let mut sub = phase::sub_request(request, path, Query::None).ok()?;
+    sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
+    let outcome = phase::process(&mut sub).await;
+    Some((sub, status(outcome)))
+}
+
+fn status(outcome: Result<(), Stop>) -> Status {
+    match outcome {
+        Err(Stop::Failure(failure)) => failure.status,
+        Ok(()) | Err(Stop::Internal(..)) => Status::OK,
+    }
+}
+
+/// `-U`
+pub(crate) async fn is_url(engine: &mut Engine<'_, '_>, url: &[u8]) -> bool {
+    let status = look_up(engine, url, false).await.map_or(Status::BAD_REQUEST, |found| found.1);
+    engine.say_without_folder(5, || {
+        let url = String::from_utf8_lossy(url);
+        format!("RewriteCond URI (-U check: path={url} -> status={}", status.code())
+    });
+    status.code() < 400
+}
+
+/// `-F`
+pub(crate) async fn is_file(engine: &mut Engine<'_, '_>, path: &[u8]) -> bool {
+    let Some((sub, status)) = look_up(engine, path, true).await else { return false };
+    engine.say_without_folder(5, || {
+        let path = String::from_utf8_lossy(path);
+        let (file, status) = (sub.display_path(), status.code());
+        format!("RewriteCond file (-F check: path={path} -> file={file} status={status}")
+    });
+    engine.request.mark_momentary();
+    status.code() < 300 && file::facts(&sub.filename(), true).is_ok()
+}

@@ -1,0 +1,222 @@
+//! Rules of a host, outside of all folders: they see the URL path before any file is looked for
+//! (hook_uri2file of mod_rewrite.c).
+
+use crate::apply::Outcome;
+use crate::engine::Engine;
+use crate::flags::RuleFlags;
+use crate::leave::{check_query, has_ended, redirect, refused, to_backend};
+use crate::notes;
+use crate::result::Scheme;
+use crate::rule::Rule;
+use crate::settings::{HOST_SETTINGS, HostSettings, Options, SETTINGS};
+use crate::trace::{MODULE, Trace};
+use message::Status;
+use runtime::file;
+use runtime::process;
+use server::failure::{Failure, Stop};
+use server::mapping::Place;
+use server::phase;
+use server::request_context::{LookupPurpose, RequestContext};
+use server::response::Response;
+use server::waiting::{NowOrLater, Waiting};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+/// Translate hook, before all others.
+pub(crate) fn translate<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option<Place>> {
+    let folder = SETTINGS.of(&request.settings);
+    let host = HOST_SETTINGS.of(&request.host.modules);
+    // A virtual host that says nothing has no rules, though the engine may be on.
+    let is_own = host.is_virtual == (request.host.index != 0);
+    if !folder.is_on() || !is_own {
+        return NowOrLater::Now(Ok(None));
+    }
+    let allows_any = folder.options().has(Options::ALLOW_ANY_URI);
+    let trace = Trace::of(request);
+    if has_ended(request) {
+        trace.say(8, request, None, || "Declining, no further rewriting due to END flag".into());
+        return NowOrLater::Now(Ok(None));
+    }
+    if !allows_any && request.path.first() != Some(&b'/') {
+        trace.say(8, request, None, || {
+            let path = String::from_utf8_lossy(&request.path);
+            format!(
+                "Declining, request-URI '{path}' is not a URL-path. Consult the manual entry for \
+                 the RewriteOptions directive for options and caveats about matching other strings."
+            )
+        });
+        return NowOrLater::Now(Ok(None));
+    }
+    set_script_url(request);
+    if host.rules.list.is_empty() {
+        return NowOrLater::Now(Ok(None));
+    }
+    Waiting::only_if(host.rules.may_wait, rewritten(request, host, trace))
+}
+
+/// Finish hook: the status of such an answer.
+pub(crate) fn finish(
+    request: &mut RequestContext<'_>,
+    response: &mut Response,
+) -> Result<(), Failure> {
+    let Some(note) = request.tables.notes.get(notes::STATUS) else { return Ok(()) };
+    let code = std::str::from_utf8(note).ok().and_then(|code| code.parse().ok());
+    if let Some(status) = code.and_then(Status::new).filter(|_| response.status == Status::OK) {
+        response.status = status;
+    }
+    Ok(())
+}
+
+/// The variables `SCRIPT_URL` and `SCRIPT_URI`: what the client has asked for.
+fn set_script_url(request: &mut RequestContext<'_>) {
+    let env = &request.tables.env;
+    let known = match request.lineage.purpose {
+        LookupPurpose::Sub => Some(env.get("SCRIPT_URL").unwrap_or_default()),
+        LookupPurpose::Main | LookupPurpose::Redirected => env.get("REDIRECT_SCRIPT_URL"),
+    };
+    let url = known.unwrap_or(&request.path).to_vec();
+    let uri = [request.base_url(), url.clone()].concat();
+    request.tables.env.set("SCRIPT_URL", url);
+    request.tables.env.set("SCRIPT_URI", uri);
+}
+
+async fn rewritten(
+    request: &mut RequestContext<'_>,
+    host: &HostSettings,
+    trace: Trace,
+) -> Result<Option<Place>, Stop> {
+    request.mapping.rewritten = Some(request.path.clone());
+    trace.say(2, request, None, || {
+        let path = String::from_utf8_lossy(&request.path);
+        format!("init rewrite engine with requested uri {path}")
+    });
+    let mut engine = Engine::new(request, None, trace);
+    let outcome = engine.run(&host.rules.list).await;
+    let url = request.mapping.rewritten.take().unwrap_or_default();
+    match outcome? {
+        Outcome::Unchanged => {
+            trace.say(1, request, None, || {
+                format!("pass through {}", String::from_utf8_lossy(&url))
+            });
+            Ok(None)
+        }
+        Outcome::Status(status) => Err(refused(status)),
+        Outcome::Changed(change) => {
+            check_query(request, &url, change.no_escape, 10410)?;
+            if let Some(backend) = url.strip_prefix(b"proxy:") {
+                return to_backend(request, backend, change.no_escape, 669).map(Some);
+            }
+            if change.passes_through {
+                request.path = url;
+                return Ok(None);
+            }
+            if Scheme::of(&url).is_some() {
+                return Err(redirect(request, trace, None, url, change));
+            }
+            if change.status != Status::OK.code() {
+                request.tables.notes.set(notes::STATUS, change.status.to_string());
+            }
+            local(request, trace, host, url, change.last).map(Some)
+        }
+    }
+}
+
+/// A path of this server: a file name where its first segment is there, else one below the document
+/// root.
+fn local(
+    request: &mut RequestContext<'_>,
+    trace: Trace,
+    host: &HostSettings,
+    url: Vec<u8>,
+    last: Option<&Arc<Rule>>,
+) -> Result<Place, Stop> {
+    let url = home(url);
+    let shown = String::from_utf8_lossy(&url).into_owned();
+    trace.say(2, request, None, || format!("local path result: {shown}"));
+    if !url.starts_with(b"/") {
+        return Err(Failure::new(Status::BAD_REQUEST, MODULE, "").into());
+    }
+    let options = host.options();
+    let is_reduced =
+        !options.has(Options::LEGACY_PREFIX_DOC_ROOT) && request.tables.notes.has(notes::REDUCED);
+    let last = last.filter(|_| !options.has(Options::UNSAFE_PREFIX_STAT));
+    let own_parents = last.map_or(usize::MAX, |rule| rule.own_parents);
+    let is_file_name = is_file_name(request, trace, &url, last.map(|rule| &**rule));
+    let place = match is_file_name && !is_reduced {
+        true => phase::place_of(request, &url, own_parents)?,
+        false => {
+            let place = phase::in_document_root(request, &url);
+            trace.say(2, request, None, || {
+                let path = String::from_utf8_lossy(&place.path()).into_owned();
+                format!("prefixed with document_root to {path}")
+            });
+            place
+        }
+    };
+    trace.say(1, request, None, || {
+        format!("go-ahead with {} [OK]", String::from_utf8_lossy(&place.path()))
+    });
+    Ok(place)
+}
+
+/// `/~user/rest` in the home of the user (expand_tildepaths).
+fn home(url: Vec<u8>) -> Vec<u8> {
+    let Some(rest) = url.strip_prefix(b"/~") else { return url };
+    let end = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
+    let user = std::str::from_utf8(&rest[..end]).ok().filter(|name| !name.is_empty());
+    match user.and_then(process::user_by_name) {
+        Some(user) => {
+            let home = user.home.as_os_str().as_bytes();
+            let home =
+                if end < rest.len() { home.strip_suffix(b"/").unwrap_or(home) } else { home };
+            [home, &rest[end..]].concat()
+        }
+        None => url,
+    }
+}
+
+/// Whether a path is the name of a file: its first segment is there, and the rule that made it has
+/// it, or it leads to the document root (prefix_stat).
+fn is_file_name(
+    request: &RequestContext<'_>,
+    trace: Trace,
+    path: &[u8],
+    last: Option<&Rule>,
+) -> bool {
+    let start = path.iter().position(|byte| *byte != b'/').unwrap_or(path.len());
+    let segment = path[start..].split(|byte| *byte == b'/').next().unwrap_or_default();
+    let first = match segment {
+        b".." => return false,
+        b"." => b"/".to_vec(),
+        name => [b"/", name].concat(),
+    };
+    if file::facts(&first, true).is_err() {
+        return false;
+    }
+    let shown = String::from_utf8_lossy(&first).into_owned();
+    let Some(last) = last else {
+        trace.say(3, request, None, || format!("prefix_stat no lastsub subst prefix {shown}"));
+        return true;
+    };
+    let output = &last.output.text;
+    let is_unsafe = last.actions.flags.has(RuleFlags::UNSAFE_PREFIX_STAT);
+    trace.say(3, request, None, || {
+        format!(
+            "prefix_stat compare statpath {shown} and lastsub output {output} STATOK {} ",
+            u32::from(is_unsafe) << 24
+        )
+    });
+    let starts = |path: &[u8], with: &[u8]| {
+        let starts = path.starts_with(with);
+        trace.say(5, request, None, || {
+            let [path, with] = [path, with].map(String::from_utf8_lossy);
+            format!("prefix_stat startsWith({path}, {with}) {}", u8::from(starts))
+        });
+        starts
+    };
+    let context_root = || request.mapping.context_info.context_root.as_ref();
+    is_unsafe
+        || starts(output.as_bytes(), &first)
+        || starts(path, &request.document_root())
+        || context_root().is_some_and(|root| starts(path, root))
+}

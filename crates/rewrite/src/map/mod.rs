@@ -1,0 +1,90 @@
+//! `RewriteMap`: what a key stands for, in a file, by a function or by a program (lookup_map of
+//! mod_rewrite.c).
+
+mod internal;
+mod text;
+
+use crate::trace::Trace;
+use config::Error;
+use internal::Function;
+use runtime::file;
+use server::request_context::RequestContext;
+use server::site::builder::Builder;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use text::TextFile;
+
+/// A map.
+#[derive(Debug)]
+pub(crate) enum Map {
+    /// `txt:` and `rnd:`
+    Text(TextFile),
+    /// `int:`
+    Internal(Function),
+}
+
+impl Map {
+    /// Read what a line says of the map `name`.
+    pub(crate) fn parse(builder: &Builder, name: &str, text: &str) -> Result<Self, Error> {
+        let bad = |text: String| Err(Error::argument(1, text));
+        let (kind, rest) = match text.split_once(':') {
+            Some((kind, rest)) => (kind.to_ascii_lowercase(), rest),
+            None => (String::new(), text),
+        };
+        match kind.as_str() {
+            "txt" => {
+                existing(builder, name, rest).map(|path| Self::Text(TextFile::new(path, false)))
+            }
+            "rnd" => {
+                existing(builder, name, rest).map(|path| Self::Text(TextFile::new(path, true)))
+            }
+            "int" => match Function::named(rest) {
+                Some(function) => Ok(Self::Internal(function)),
+                None => bad(format!("RewriteMap: internal map not found:{rest}")),
+            },
+            "dbd" | "fastdbd" => bad("RewriteMap types dbd and fastdbd require mod_dbd!".into()),
+            "prg" => bad("RewriteMap: maps of type prg are not supported yet".into()),
+            dbm if dbm == "dbm" || dbm.starts_with("dbm=") => bad(format!(
+                "RewriteMap: map {name} is a DBM file, which is not supported; name the text file \
+                 that it was made from with txt:"
+            )),
+            _ => existing(builder, name, text).map(|path| Self::Text(TextFile::new(path, false))),
+        }
+    }
+
+    /// What `key` stands for in this map, which is called `name`.
+    pub(crate) async fn find(
+        &self,
+        request: &RequestContext<'_>,
+        trace: Trace,
+        name: &str,
+        key: Vec<u8>,
+    ) -> Option<Vec<u8>> {
+        match self {
+            Self::Text(file) => file.find(request, trace, name, &key),
+            Self::Internal(function) => {
+                let key_text = String::from_utf8_lossy(&key).into_owned();
+                let value = function.apply(key);
+                trace.say(5, request, None, || {
+                    let value = String::from_utf8_lossy(&value);
+                    // All others work on the key itself.
+                    let key = if *function == Function::Escape { &key_text } else { &*value };
+                    format!("map lookup OK: map={name} key={key} -> val={value}")
+                });
+                Some(value)
+            }
+        }
+    }
+}
+
+/// The file of a map, which has to be there when the configuration is read.
+fn existing(builder: &Builder, name: &str, path: &str) -> Result<PathBuf, Error> {
+    let path = builder.server_path(path);
+    match file::facts(path.as_os_str().as_bytes(), true) {
+        Ok(_) => Ok(path),
+        Err(errno) => {
+            let text = format!("RewriteMap: file for map {name} not found:{}", path.display());
+            Err(Error::argument(1, text).because(errno.to_string()))
+        }
+    }
+}

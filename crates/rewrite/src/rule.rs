@@ -1,0 +1,123 @@
+//! A rule with its conditions: what a `RewriteRule` says (cmd_rewriterule of mod_rewrite.c).
+
+use crate::condition::Condition;
+use crate::flags::{RuleActions, RuleFlags};
+use crate::prefix::LiteralPrefix;
+use crate::template::Template;
+use crate::words::{self, Words};
+use config::{Call, Error, Position};
+use pattern::{Captures, LimitExceeded, Regex};
+use server::site::builder::Builder;
+use server::site::lexical;
+use server::site::section::regex;
+use std::sync::Arc;
+
+/// A rule.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    regex: Arc<Regex>,
+    prefix: LiteralPrefix,
+    /// The pattern without its `!`.
+    pub(crate) pattern: Box<str>,
+    pub(crate) output: Template,
+    /// So many segments `..` are the administrator's.
+    pub(crate) own_parents: usize,
+    pub(crate) actions: RuleActions,
+    pub(crate) conditions: Vec<Condition>,
+    /// Where it stands.
+    pub(crate) position: Position,
+}
+
+impl Rule {
+    /// Read a line; the conditions are those that stand before it.
+    pub(crate) fn parse(
+        builder: &Builder,
+        call: &Call<'_>,
+        conditions: Vec<Condition>,
+    ) -> Result<Self, Error> {
+        let Some(Words { first, second, third }) = words::split(call.raw) else {
+            return Err(format!("RewriteRule: bad argument line '{}'", call.raw).into());
+        };
+        let mut actions = third.map_or_else(|| Ok(RuleActions::default()), parse_flags)?;
+        let (has_not, pattern) = match first.strip_prefix('!') {
+            Some(rest) => (RuleFlags::NOT, rest),
+            None => (RuleFlags::default(), first),
+        };
+        actions.flags.set(has_not);
+        let ignores_case = actions.flags.has(RuleFlags::NO_CASE);
+        let flags = builder.server.regex.or_ignore_case(ignores_case);
+        let compiled = regex(pattern, flags, 0).map_err(|error| {
+            error.reworded(format!("RewriteRule: cannot compile regular expression '{pattern}'"))
+        })?;
+        let output = output(second, &mut actions.flags);
+        // `^` is at the beginning only, and letters are themselves, unless the defaults of patterns
+        // say otherwise.
+        let is_usual = !flags.multi_line;
+        let prefix = if is_usual { pattern } else { "" };
+        Ok(Self {
+            regex: compiled,
+            prefix: LiteralPrefix::of(prefix, flags.ignore_case),
+            pattern: pattern.into(),
+            output: Template::parse(output),
+            own_parents: lexical::parents(output.as_bytes()),
+            actions,
+            conditions,
+            position: call.position(),
+        })
+    }
+
+    /// What the pattern finds in `subject`; `None` if that decides that the rule does not match.
+    /// With `!` it is a rule that matches and finds nothing.
+    pub(crate) fn find(&self, subject: &[u8]) -> Result<Option<Option<Captures>>, LimitExceeded> {
+        let found = match self.prefix.allows(subject) {
+            true => self.regex.captures(subject)?,
+            false => None,
+        };
+        Ok(match (found, self.actions.flags.has(RuleFlags::NOT)) {
+            (Some(found), false) => Some(Some(found)),
+            (None, true) => Some(None),
+            _ => None,
+        })
+    }
+
+    /// Whether to apply it may have to wait.
+    pub(crate) fn may_wait(&self) -> bool {
+        let texts = [Some(&self.output), self.actions.media_type.as_ref()];
+        let more = self.actions.env.iter().chain(&self.actions.cookies);
+        let all = texts.into_iter().flatten().chain(self.actions.handler.as_ref()).chain(more);
+        self.conditions.iter().any(Condition::may_wait)
+            || all.flat_map(Template::variables).any(|variable| variable.looks_ahead())
+    }
+}
+
+fn parse_flags(field: &str) -> Result<RuleActions, Error> {
+    let mut actions = RuleActions::default();
+    let given = words::flags(field).ok_or("RewriteRule: bad flag delimiters")?;
+    for (name, value) in given {
+        actions.add(name, value).map_err(|error| {
+            let text = format!("RewriteRule: {}", error.text);
+            error.reworded(text)
+        })?;
+    }
+    Ok(actions)
+}
+
+/// The substitution, without a `?` at its end: that says that there is no query.
+fn output<'t>(text: &'t str, flags: &mut RuleFlags) -> &'t str {
+    if text == "-" {
+        flags.set(RuleFlags::NO_SUBSTITUTION);
+    }
+    match text.strip_suffix('?') {
+        // What there is of a query is put together from the last one on.
+        Some(_) if flags.has(RuleFlags::QUERY_APPEND) => flags.set(RuleFlags::QUERY_LAST),
+        Some(rest) => {
+            flags.set(RuleFlags::QUERY_NONE);
+            return rest;
+        }
+        None if flags.has(RuleFlags::QUERY_DISCARD) && !text.contains('?') => {
+            flags.set(RuleFlags::QUERY_NONE);
+        }
+        None => {}
+    }
+    text
+}
