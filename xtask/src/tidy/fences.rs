@@ -106,20 +106,18 @@ const KNOWS_MPM: &[&str] = &[
 ];
 
 /// The server and its modules.
-const SERVER: &[&str] =
-<<<<<<< HEAD
-    &["crates/content/", "crates/gateway/", "crates/modules/", "crates/server/", "crates/status/"];
+const SERVER: &[&str] = &[
+    "crates/content/",
+    "crates/gateway/",
+    "crates/modules/",
+    "crates/rewrite/",
+    "crates/server/",
+    "crates/status/",
+];
 
 /// Where the modules are.
 const OF_MODULES: &[&str] =
-    &["crates/content/", "crates/gateway/", "crates/modules/", "crates/status/"];
-=======
-    &["crates/gateway/", "crates/modules/", "crates/rewrite/", "crates/server/", "crates/status/"];
-
-/// Where the modules are.
-const OF_MODULES: &[&str] =
-    &["crates/gateway/", "crates/modules/", "crates/rewrite/", "crates/status/"];
->>>>>>> b999a04c (rewrite: mod_rewrite, in a crate of its own)
+    &["crates/content/", "crates/gateway/", "crates/modules/", "crates/rewrite/", "crates/status/"];
 
 fn whole(found: &str, word: &str) -> bool {
     found == word
