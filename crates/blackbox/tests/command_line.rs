@@ -175,10 +175,10 @@ fn every_error_is_told_not_only_the_first(mpm: Mpm) {
 
 fn messages_tell_which_directive_is_meant(mpm: Mpm) {
     // The harness itself gives the first.
-    let lines = ["KeepAlive On", "KeepAlve On", "RewriteEngine On", "Timeout never"];
+    let lines = ["KeepAlive On", "KeepAlve On", "Session On", "Timeout never"];
     let text = refuses_directives(mpm, &lines);
     for part in [
-        "warning: -c number 4: RewriteEngine is not supported yet",
+        "warning: -c number 4: Session is not supported yet",
         "AH00526: Syntax error on line 3 of -c/-C directives:\nInvalid command 'KeepAlve'",
         "-c number 5: Timeout ",
         "\n  5 | Timeout never\n    |         ^^^^^\n",

@@ -147,13 +147,13 @@ fn conditions_decide_what_is_read(mpm: Mpm) {
         ("<IfDefine NOPE>", "</IfDefine>", false),
         ("<IfDefine !NOPE>", "</IfDefine>", true),
         ("<IfModule mod_alias.c>", "</IfModule>", true),
-        ("<IfModule rewrite_module>", "</IfModule>", false),
+        ("<IfModule session_module>", "</IfModule>", false),
         (&*own, "</IfModule>", true),
         (another, "</IfModule>", false),
         ("<IfFile here>", "</IfFile>", true),
         ("<IfFile there>", "</IfFile>", false),
         ("<IfDirective HiddenNames>", "</IfDirective>", true),
-        ("<IfDirective RewriteRule>", "</IfDirective>", false),
+        ("<IfDirective SessionEnv>", "</IfDirective>", false),
         ("<IfSection Location>", "</IfSection>", true),
         ("<IfVersion >= 2.4>", "</IfVersion>", true),
         ("<IfVersion >= 2.5>", "</IfVersion>", false),
@@ -187,8 +187,8 @@ fn modules_that_are_not_there_warn_and_unknown_ones_are_refused(mpm: Mpm) {
     let lines = [
         "LoadModule alias_module modules/mod_alias.so",
         &own,
-        "LoadModule rewrite_module modules/mod_rewrite.so",
-        "<IfModule mod_rewrite.c>",
+        "LoadModule session_module modules/mod_session.so",
+        "<IfModule mod_session.c>",
         "Foo",
         "</IfModule>",
     ];
@@ -197,10 +197,10 @@ fn modules_that_are_not_there_warn_and_unknown_ones_are_refused(mpm: Mpm) {
     let count = |what| text.matches(what).count();
     assert_eq!(count("warning: "), 1, "{text}");
     assert_eq!((count("alias_module"), count("mpm_")), (0, 0), "{text}");
-    assert!(text.contains("Trivet has no rewrite_module yet"), "{text}");
-    let text = refused(mpm, &folder, &["LoadModule rewite_module modules/mod_rewrite.so"]);
-    assert!(text.contains("Cannot load modules/mod_rewrite.so into server: "), "{text}");
-    assert!(text.contains("did you mean rewrite_module?"), "{text}");
+    assert!(text.contains("Trivet has no session_module yet"), "{text}");
+    let text = refused(mpm, &folder, &["LoadModule sesion_module modules/mod_session.so"]);
+    assert!(text.contains("Cannot load modules/mod_session.so into server: "), "{text}");
+    assert!(text.contains("did you mean session_module?"), "{text}");
 }
 
 fn logs_lie_below_server_root(mpm: Mpm) {

@@ -160,7 +160,7 @@ const HTACCESS: Set = Set {
         ("unknown/a.r", "a\n"),
         ("unknown/server/.htaccess", "DocumentRoot /tmp\n"),
         ("unknown/server/a.r", "a\n"),
-        ("missing/.htaccess", "RewriteEngine On\nRewriteRule ^ - [F]\n"),
+        ("missing/.htaccess", "SessionEnv On\n"),
         ("missing/a.r", "a\n"),
         ("both/.htaccess", "ForceType text/outer\n"),
         ("both/a.r", "a\n"),

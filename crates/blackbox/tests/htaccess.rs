@@ -72,7 +72,7 @@ fn what_is_not_there_yet_is_told_with_its_line(mpm: Mpm) {
     let (server, site) = server(mpm, "");
     site.write("in/a.txt", "a");
     for (lines, told) in [
-        ("# x\nRewriteEngine On\n", "(line 2: Trivet has no mod_rewrite.c yet: remove its lines"),
+        ("# x\nSession On\n", "(line 2: Trivet has no mod_session.c yet: remove its lines"),
         ("php_value memory_limit 64M\n", "(line 1: run scripts with PHP-FPM (a2enmod"),
     ] {
         site.write("in/.htaccess", lines);
@@ -80,7 +80,7 @@ fn what_is_not_there_yet_is_told_with_its_line(mpm: Mpm) {
         let text = server.error_text();
         assert!(text.contains(told), "no {told} in {text}");
     }
-    site.write("in/.htaccess", "<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n");
+    site.write("in/.htaccess", "<IfModule mod_session.c>\nSession On\n</IfModule>\n");
     assert_eq!(server.get("/in/a.txt").status, 200);
 }
 
@@ -97,13 +97,13 @@ fn what_is_odd_is_told_but_not_for_ever(mpm: Mpm) {
 }
 
 fn a_rule_that_a_missing_module_would_lose_shuts_the_folder(mpm: Mpm) {
-    let (server, site) = server(mpm, "LoadModule rewrite_module x.so");
-    let guarded = "<IfModule mod_rewrite.c>\nRequire all denied\n</IfModule>\n";
+    let (server, site) = server(mpm, "LoadModule session_module x.so");
+    let guarded = "<IfModule mod_session.c>\nRequire all denied\n</IfModule>\n";
     site.write("in/a.txt", "a");
     site.write("in/.htaccess", guarded);
     assert_eq!(server.get("/in/a.txt").status, 500);
     // What guards nothing may be passed over.
-    site.write("in/.htaccess", "<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n");
+    site.write("in/.htaccess", "<IfModule mod_session.c>\nSession On\n</IfModule>\n");
     assert_eq!(server.get("/in/a.txt").status, 200);
 }
 

@@ -29,7 +29,6 @@ const ROWS: &[GuardRow] = &[
     row("AllowMethods", always),
     row("SetHandler", runs_scripts),
     row("HiddenNames", always),
-    row("RewriteRule", forbids),
     row("SSLRequire", always),
     row("SSLRequireSSL", always),
     row("SSLVerifyClient", verifies),
@@ -86,21 +85,6 @@ fn runs_scripts(line: &Line, around: &[&Line]) -> bool {
     !is_for_php && !HARMLESS.contains(&handler.as_str())
 }
 
-/// Flags of a rule that refuse what it matches: `[F]`, `[G]`, `[R=403]`.
-fn forbids(line: &Line, _: &[&Line]) -> bool {
-    let flags = word(line, 2);
-    let flags = flags.trim_start_matches('[').trim_end_matches(']');
-    flags.split(',').map(str::trim).any(|flag| {
-        let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
-        let is_refusal = value.starts_with(['4', '5']) && value.len() == 3;
-        match name {
-            "f" | "forbidden" | "g" | "gone" => true,
-            "r" | "redirect" => is_refusal,
-            _ => false,
-        }
-    })
-}
-
 fn verifies(line: &Line, _: &[&Line]) -> bool {
     word(line, 0) != "none"
 }
@@ -137,11 +121,6 @@ mod tests {
             "require all denied",
             "<RequireNone>\nRequire all granted\n</RequireNone>",
             "Deny from all",
-            "RewriteRule ^/\\.git - [F]",
-            "RewriteRule \"^/a b\" - [NC,forbidden,L]",
-            "RewriteRule ^x - [G]",
-            "RewriteRule ^x - [L,R=403]",
-            "RewriteRule ^x - [redirect=404]",
             "SSLEngine On",
             "XBitHack on",
             "XBitHack Full",
@@ -154,11 +133,6 @@ mod tests {
         }
         for text in [
             "Require all granted",
-            "RewriteRule ^x /y [L,R=301,QSA]",
-            "RewriteRule ^x /y",
-            "RewriteRule ^f g [PT]",
-            "RewriteRule ^x - [E=F:1]",
-            "RewriteCond %{REQUEST_URI} f",
             "SSLEngine off",
             "XBitHack off",
             "SSLVerifyClient none",
