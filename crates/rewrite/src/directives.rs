@@ -7,8 +7,8 @@ use crate::settings::{FolderSettings, HOST_SETTINGS, HostSettings, Options, Rule
 use crate::{folder, host};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
+use server::hook::Hook;
 use server::module::{Hooks, Module};
-use server::phase::Hook;
 use server::site::builder::Builder;
 use std::sync::Arc;
 

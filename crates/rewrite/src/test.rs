@@ -7,8 +7,8 @@ use crate::rule::Rule;
 use crate::words::atoi;
 use pattern::LimitExceeded;
 use runtime::file::{self, FileType};
-use server::evaluate;
 use server::failure::Stop;
+use server::phase::condition;
 use server::site::expression::Expression;
 
 impl Engine<'_, '_> {
@@ -79,7 +79,7 @@ impl Engine<'_, '_> {
         expression: &Expression,
     ) -> Option<Groups> {
         let mut matches = expr::Matches::default();
-        let holds = evaluate::holds_with(expression, self.request, None, &mut matches).await;
+        let holds = condition::holds_with(expression, self.request, None, &mut matches).await;
         match holds {
             Ok(true) => {
                 let given = (0..10).map(|number| matches.get(number).to_vec()).collect();

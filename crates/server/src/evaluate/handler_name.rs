@@ -6,8 +6,8 @@ use crate::site::settings::core::{HandlerSetting, lower};
 use message::Status;
 use std::borrow::Cow;
 
-/// The handler that is configured for a place: `SetHandler`, else `AddHandler` for the name of the
-/// file, else that of a `ScriptAlias`. As in httpd `SetHandler none` only takes back an outer
+/// The handler of a place: what a rule says, else `SetHandler`, else `AddHandler` for the name of
+/// the file, else that of a `ScriptAlias`. As in httpd `SetHandler none` only takes back an outer
 /// `SetHandler` (core.c, core_override_type).
 pub fn configured<'l>(request: &'l RequestContext<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
     if let Some(forced) = &request.negotiated.handler {
