@@ -112,7 +112,7 @@ impl MpmSettings {
 
     /// Event with one process for each core, for good: a request occupies no thread, so that more
     /// processes would not serve more.
-    pub fn is_steady(&self) -> bool {
+    pub(crate) fn is_steady(&self) -> bool {
         let numbers = [
             self.start_servers,
             self.min_spare_threads,
