@@ -7,7 +7,9 @@ mod named;
 
 pub use named::{PROXY_FCGI, name_backend};
 
-use crate::proxy::{Balancer, DIRECTIVES, HOST_SETTINGS, Pass, Passed, ProxyWorker, SETTINGS, url};
+use crate::proxy::{
+    Balancer, DIRECTIVES, HOST_SETTINGS, Passed, ProxyWorker, SETTINGS, split_socket, url,
+};
 use crate::proxy_fcgi;
 use crate::proxy_fcgi::{FcgiJob, FcgiTarget};
 use balanced::BalancerGroup;
@@ -23,6 +25,7 @@ use server::phase::{self, place_of};
 use server::request_context::RequestContext;
 use server::request_state::RequestKey;
 use server::waiting::{NowOrLater, Waiting};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -48,7 +51,10 @@ pub(super) static FORWARD: RequestKey<Forward> = RequestKey::new();
 pub(super) struct Forward {
     /// The path is as the client sent it.
     pub(super) is_raw: bool,
-    pub(super) pass: Arc<Pass>,
+    /// The socket of the backend, if the line names one.
+    socket: Option<PathBuf>,
+    /// The backend with groups in its name that the line has made.
+    worker: Option<String>,
     /// What is asked for, once that is known.
     pub(super) job: Option<FcgiJob>,
 }
@@ -73,7 +79,8 @@ pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place
             Passed::To(url, is_raw) => {
                 request.mark_personal();
                 request.mapping.backend = Some(url);
-                let forward = Forward { is_raw, pass: pass.clone(), job: None };
+                let (socket, worker) = (pass.socket.clone(), pass.worker.clone());
+                let forward = Forward { is_raw, socket, worker, job: None };
                 FORWARD.set(&mut request.state, Some(forward));
                 // A place that nobody opens: with a backend `walk` collects `<Proxy>` sections
                 // instead.
@@ -93,11 +100,11 @@ pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> 
 }
 
 async fn canonical(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    let (Some(url), Some(forward)) = (request.mapping.backend.clone(), FORWARD.of(&request.state))
-    else {
-        return Ok(());
+    let Some(url) = request.mapping.backend.clone() else { return Ok(()) };
+    let (url, forward) = match FORWARD.of(&request.state) {
+        Some(forward) => (url, forward.clone()),
+        None => of_rule(request, &url)?,
     };
-    let forward = forward.clone();
     let Some(rest) = of_fcgi(&url).filter(|_| is_there(request, "proxy_fcgi_module")) else {
         return Ok(());
     };
@@ -105,7 +112,7 @@ async fn canonical(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let Some(authority) = shown.strip_prefix("//").and_then(|it| it.split('/').next()) else {
         return Err(bad_url(&shown, "Malformed URL").into());
     };
-    let target = FcgiTarget::new(forward.pass.socket.clone(), authority)
+    let target = FcgiTarget::new(forward.socket.clone(), authority)
         .map_err(|text| bad_url(&shown, &text))?;
     let job = job(request, target, path_of(&url), &forward).await?;
     if let Some(forward) = FORWARD.change(&mut request.state) {
@@ -113,6 +120,24 @@ async fn canonical(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     }
     Ok(())
 }
+
+/// A request whose URL is one of a rule (`[P]`), and no line of this module has seen. The rule may
+/// name a socket, too: `unix:/path|fcgi://host/`.
+fn of_rule(request: &mut RequestContext<'_>, url: &[u8]) -> Result<(Vec<u8>, Forward), Stop> {
+    let text = String::from_utf8_lossy(url).into_owned();
+    let Some((socket, url)) = split_socket(&text) else {
+        return Err(bad_url(&text, "Malformed URL").into());
+    };
+    let url = url.into_owned().into_bytes();
+    let is_raw = request.tables.notes.has(RAW_NOTE);
+    let forward = Forward { is_raw, socket, worker: None, job: None };
+    request.mapping.backend = Some(url.clone());
+    FORWARD.set(&mut request.state, Some(forward.clone()));
+    Ok((url, forward))
+}
+
+/// The note of a rule whose URL goes on as it is (`[NE]`).
+const RAW_NOTE: &str = "proxy-nocanon";
 
 fn of_fcgi(url: &[u8]) -> Option<&[u8]> {
     let scheme = url.get(..5)?;
@@ -185,7 +210,7 @@ async fn job(
     let (file, is_on_disk) = script(request, path, forward.is_raw).await?;
     let url = [target.url().as_bytes(), &file[..]].concat();
     let host_end = target.url().len();
-    let own = forward.pass.worker.as_deref();
+    let own = forward.worker.as_deref();
     let hosts = HOST_SETTINGS.of(&request.host.modules);
     let worker = hosts.worker(&url, host_end, target.socket(), own).cloned();
     show(request, url);
