@@ -1,5 +1,6 @@
-//! The hosts of docs/guide/applications.md, as they stand there: pretty links by FallbackResource,
-//! what is closed, and what an application sees of a request that came by https.
+//! The hosts of docs/guide/applications.md, as they stand there: pretty links by the application's
+//! own rules or by FallbackResource, what is closed, and what an application sees of a request that
+//! came by https.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use blackbox::fpm::Fpm;
@@ -8,17 +9,38 @@ use blackbox::{Mpm, Server, Site, each_mpm};
 
 const GUIDE: &str = include_str!("../../../docs/guide/applications.md");
 
-/// The configuration in the section of the guide with this title.
-fn told(title: &str) -> &'static str {
-    let (_, section) = GUIDE.split_once(&format!("\n## {title}\n")).unwrap();
+/// The configuration below this heading of the guide.
+fn told(heading: &str) -> &'static str {
+    let (_, section) = GUIDE.split_once(&format!("\n{heading}\n")).unwrap();
     let (_, block) = section.split_once("```apache\n").unwrap();
     block.split_once("```").unwrap().0
 }
 
+/// The host of the guide's WordPress, without `.htaccess` files.
+fn told_without_files() -> String {
+    let host = told("## WordPress");
+    let (before, rest) = host.split_once("    <Directory /srv/wordpress>").unwrap();
+    let (_, after) = rest.split_once("</Directory>\n").unwrap();
+    [before, told("### Without `.htaccess` files"), after].concat()
+}
+
 /// Tells what it sees of its request.
 const INDEX: &str = "<?php header('Content-Type: text/plain');
-foreach (['SCRIPT_NAME', 'REQUEST_URI', 'HTTPS', 'REMOTE_ADDR', 'QUERY_STRING'] as $name)
+foreach (['SCRIPT_NAME', 'REQUEST_URI', 'HTTPS', 'REMOTE_ADDR', 'QUERY_STRING',
+    'HTTP_AUTHORIZATION'] as $name)
     echo $name, '=', $_SERVER[$name] ?? '-', ' ';";
+
+/// What WordPress has in its folder for pretty links.
+const RULES: &str = "<IfModule mod_rewrite.c>
+RewriteEngine On
+RewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]
+RewriteBase /
+RewriteRule ^index\\.php$ - [L]
+RewriteCond %{REQUEST_FILENAME} !-f
+RewriteCond %{REQUEST_FILENAME} !-d
+RewriteRule . /index.php [L]
+</IfModule>
+";
 
 /// What stands behind this name in an answer.
 fn seen<'t>(text: &'t str, name: &str) -> &'t str {
@@ -41,6 +63,7 @@ fn start(test: &str, mpm: Mpm, host: &str) -> Option<(Server, Fpm, Scratch)> {
     ] {
         folder.write(format!("site/{file}"), "a file\n");
     }
+    folder.write("site/.htaccess", RULES);
     let site = folder.join("site").display().to_string();
     let socket = folder.join("fpm.sock");
     let text = host
@@ -53,9 +76,24 @@ fn start(test: &str, mpm: Mpm, host: &str) -> Option<(Server, Fpm, Scratch)> {
     Some((Site::new(mpm).config(config).start(), fpm, folder))
 }
 
-fn wordpress_works_as_the_guide_has_it(mpm: Mpm) {
-    let test = "wordpress_works_as_the_guide_has_it";
-    let Some((server, _fpm, _folder)) = start(test, mpm, told("WordPress")) else { return };
+fn wordpress_works_with_its_own_rules(mpm: Mpm) {
+    let test = "wordpress_works_with_its_own_rules";
+    let Some((server, _fpm, _folder)) = start(test, mpm, told("## WordPress")) else { return };
+    wordpress_works(&server);
+    for target in ["/", "/wp-json/", "/wp-admin/"] {
+        let request = format!("GET {target} HTTP/1.1\r\nHost: a\r\nAuthorization: token\r\n\r\n");
+        let text = server.exchange(request).text();
+        assert_eq!(seen(&text, "HTTP_AUTHORIZATION"), "token", "{text}");
+    }
+}
+
+fn wordpress_works_without_htaccess_files(mpm: Mpm) {
+    let test = "wordpress_works_without_htaccess_files";
+    let Some((server, _fpm, _folder)) = start(test, mpm, &told_without_files()) else { return };
+    wordpress_works(&server);
+}
+
+fn wordpress_works(server: &Server) {
     for (target, script) in [
         ("/", "/index.php"),
         ("/2026/11/hello/", "/index.php"),
@@ -90,7 +128,7 @@ fn wordpress_works_as_the_guide_has_it(mpm: Mpm) {
 
 fn an_application_learns_that_it_was_asked_by_https(mpm: Mpm) {
     let test = "an_application_learns_that_it_was_asked_by_https";
-    let Some((server, _fpm, _folder)) = start(test, mpm, told("WordPress")) else { return };
+    let Some((server, _fpm, _folder)) = start(test, mpm, told("## WordPress")) else { return };
     for (fields, https, client) in [
         ("", "-", "127.0.0.1"),
         ("X-Forwarded-Proto: http\r\n", "-", "127.0.0.1"),
@@ -104,7 +142,8 @@ fn an_application_learns_that_it_was_asked_by_https(mpm: Mpm) {
 
 fn nextcloud_is_closed_as_the_guide_has_it(mpm: Mpm) {
     let test = "nextcloud_is_closed_as_the_guide_has_it";
-    let host = told("WordPress").replace("</VirtualHost>", told("Nextcloud")) + "</VirtualHost>\n";
+    let closed = told("### Nextcloud without its `.htaccess`");
+    let host = told_without_files().replace("</VirtualHost>", closed) + "</VirtualHost>\n";
     let Some((server, _fpm, _folder)) = start(test, mpm, &host) else { return };
     for target in
         ["/data/files", "/config/config.php", "/occ", "//lib/x", "/.git/config", "/db_structure"]
@@ -120,7 +159,8 @@ fn nextcloud_is_closed_as_the_guide_has_it(mpm: Mpm) {
 }
 
 each_mpm! {
-    wordpress_works_as_the_guide_has_it,
+    wordpress_works_with_its_own_rules,
+    wordpress_works_without_htaccess_files,
     an_application_learns_that_it_was_asked_by_https,
     nextcloud_is_closed_as_the_guide_has_it,
 }
