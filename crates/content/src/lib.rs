@@ -4,4 +4,5 @@
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 pub mod filter;
+mod recode;
 pub mod would_send;

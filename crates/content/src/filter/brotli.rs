@@ -3,7 +3,7 @@
 
 use super::coding::AlterEtag;
 use super::deflate::{NoteNames, between};
-use super::recode::Coder;
+use crate::recode::Coder;
 use brotli::CompressorWriter;
 use brotli::enc::BrotliEncoderParams;
 use config::directive::row;

@@ -2,7 +2,7 @@
 //! in `mod.rs`; here are the directives and the coders of the gzip format (RFC 1952).
 
 use super::coding::AlterEtag;
-use super::recode::Coder;
+use crate::recode::Coder;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope, args};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};

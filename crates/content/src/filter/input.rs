@@ -3,8 +3,8 @@
 //! directives.
 
 use super::deflate::{self, Gunzip};
-use super::recode::Coder;
 use super::{SETTINGS, coding};
+use crate::recode::Coder;
 use message::{Refusal, Status};
 use server::input_filter::InputFilter;
 use server::request_context::{LookupPurpose, RequestContext};

@@ -8,17 +8,16 @@ pub mod deflate;
 pub(crate) mod input;
 pub mod missing;
 pub mod ratelimit;
-mod recode;
 pub mod smart;
 pub mod substitute;
 
 #[cfg(test)]
 mod tests;
 
+use crate::recode::{self, Coder, CoderBudget, Permit};
 use config::{Call, Error};
 use logging::level::Level;
 use message::{Known, Status};
-use recode::{Coder, CoderBudget, Permit};
 use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
 use server::evaluate::handler_name;

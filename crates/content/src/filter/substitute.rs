@@ -2,7 +2,7 @@
 //! the directives, and what becomes of a line; in which place of the chain the filter SUBSTITUTE
 //! stands is decided in `mod.rs`.
 
-use super::recode::Coder;
+use crate::recode::Coder;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use pattern::{PatternFlags, Regex, Replacement};

@@ -65,7 +65,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gateway", &["fastcgi fcgid forward", "cgi proxy_fcgi", "proxy suexec"]),
-    ("content", &["filter", "would_send"]),
+    ("content", &["filter", "recode would_send"]),
     ("status", &["info status"]),
     (
         "logging",
