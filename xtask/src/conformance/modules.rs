@@ -25,6 +25,10 @@ const STOCK: &str = "\
     socache_redis socache_shmcb speling ssl status substitute suexec unique_id userdir usertrack \
     vhost_alias xml2enc";
 
+/// A module that trivet lacks and the suite does not ask for where it uses its directive: trivet
+/// warns that the line has no effect, but only if the module is named.
+const UNASKED: &str = "request";
+
 /// Where Debian's apache2 keeps a `.load` file for each of its modules.
 const APACHE_MODULES: &str = "/etc/apache2/mods-available";
 /// Modules of Debian's apache2 that are made for this suite and have no such file.
@@ -88,7 +92,8 @@ fn trivet_lines(binary: &Path, mpm: &str, folder: &Path, seen: &str) -> Result<S
     let mut lines = String::new();
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let mpm = format!("mpm_{mpm}");
-    for name in present(binary, folder)?.iter().map(String::as_str).chain([mpm.as_str()]) {
+    let present = present(binary, folder)?;
+    for name in present.iter().map(String::as_str).chain([UNASKED, mpm.as_str()]) {
         let file = folder.join(format!("mod_{name}.so"));
         fs::write(file, "").map_err(|error| error.to_string())?;
         let _ = writeln!(lines, "LoadModule {name}_module {seen}/mod_{name}.so");
