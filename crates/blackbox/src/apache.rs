@@ -34,6 +34,7 @@ const MODULES: &[&str] = &[
     "expires",
     "filter",
     "headers",
+    "include",
     "mime",
     "negotiation",
     "ratelimit",

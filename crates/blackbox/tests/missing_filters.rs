@@ -1,7 +1,8 @@
 //! Output filters that there are not: what needs one is never sent as it lies in its file.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use blackbox::{Mpm, Server, Site, each_mpm};
+use blackbox::httpd::Root;
+use blackbox::{Client, Mpm, Server, Site, each_mpm};
 
 const SECRET: &str = "<!--#exec cmd=\"id\" --> password";
 
@@ -10,7 +11,7 @@ fn start(mpm: Mpm, lines: &[&str]) -> Server {
         .file("page.shtml", SECRET)
         .file("page.txt", SECRET)
         .file("folder/index.shtml", SECRET)
-        .file("own/.htaccess", "SetOutputFilter INCLUDES\n")
+        .file("own/.htaccess", "SetOutputFilter EXT_FILTER\n")
         .file("own/page.txt", SECRET)
         .directives(lines)
         .start()
@@ -34,10 +35,8 @@ fn is_refused(server: &Server, target: &str) -> bool {
 fn what_needs_a_filter_that_is_not_there_is_503(mpm: Mpm) {
     let all = ["/page.shtml", "/page.txt", "/folder/"];
     for (lines, refused) in [
-        (&["AddOutputFilter INCLUDES .shtml"][..], &["/page.shtml", "/folder/"][..]),
-        (&["AddOutputFilter DEFLATE;INCLUDES .shtml"], &["/page.shtml", "/folder/"]),
-        (&["Options +Includes"], &["/page.shtml", "/folder/"]),
-        (&["Options +IncludesNOEXEC"], &["/page.shtml", "/folder/"]),
+        (&["AddOutputFilter EXT_FILTER .shtml"][..], &["/page.shtml", "/folder/"][..]),
+        (&["AddOutputFilter DEFLATE;EXT_FILTER .shtml"], &["/page.shtml", "/folder/"]),
         (&["SetOutputFilter EXT_FILTER;DEFLATE"], &all),
         (&["<Files \"*.txt\">", "SetOutputFilter sed", "</Files>"], &["/page.txt"]),
         (&["SetOutputFilter RATE_LIMIT"], &[]),
@@ -55,7 +54,7 @@ fn what_needs_a_filter_that_is_not_there_is_503(mpm: Mpm) {
 }
 
 fn what_has_no_content_is_answered_as_ever(mpm: Mpm) {
-    let lines = ["Options +Includes +Indexes", "DirectoryIndex none", "SetOutputFilter INCLUDES"];
+    let lines = ["Options +Includes +Indexes", "DirectoryIndex none", "SetOutputFilter EXT_FILTER"];
     let server = start(mpm, &lines);
     for (request, status) in [
         ("GET /nothing.shtml", 404),
@@ -82,10 +81,31 @@ fn a_htaccess_file_may_ask_for_such_a_filter(mpm: Mpm) {
     assert!(is_refused(&server, "/own/page.txt"));
     assert!(!is_refused(&server, "/page.txt"));
     let log = server.error_text();
-    assert!(log.contains("there is no output filter INCLUDES, which "), "{log}");
+    assert!(log.contains("there is no output filter EXT_FILTER, which "), "{log}");
+}
+
+/// Pages whose module is not loaded are as good as pages without one.
+fn a_page_whose_module_is_not_loaded_is_503(mpm: Mpm) {
+    for lines in [
+        "AddOutputFilter INCLUDES .shtml",
+        "AddOutputFilter INCLUDES .shtml\nOptions +Includes",
+        "Options +Includes",
+        "Options +IncludesNOEXEC",
+        "SetOutputFilter SUBSTITUTE",
+    ] {
+        let mime = "LoadModule mime_module modules/mod_mime.so\nTypesConfig mime.types\n";
+        let root = Root::under(mpm, &format!("{mime}<Location />\n{lines}\n</Location>\n"));
+        root.folder.write("mime.types", "");
+        root.folder.write("htdocs/page.shtml", SECRET);
+        root.start();
+        let mut client = Client::connect(root.address);
+        client.send("GET /page.shtml HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        assert_eq!(client.response().status, 503, "{lines}");
+    }
 }
 
 each_mpm! {
+    a_page_whose_module_is_not_loaded_is_503,
     what_needs_a_filter_that_is_not_there_is_503,
     what_has_no_content_is_answered_as_ever,
     a_htaccess_file_may_ask_for_such_a_filter,

@@ -4,5 +4,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 pub mod filter;
+pub mod include;
 mod recode;
 pub mod would_send;

@@ -270,7 +270,7 @@ async fn next_input(state: &mut RecodeState, count: usize) -> io::Result<Input> 
 }
 
 /// A file that has become shorter is an error: no other bytes may take the place of its own.
-async fn read_file(
+pub(crate) async fn read_file(
     source: &Representation,
     offset: u64,
     length: u64,

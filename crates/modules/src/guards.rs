@@ -17,10 +17,6 @@ pub(crate) const GUARDS: Guards = Guards {
 const TLS: &str = "and without it a port that is meant for https would be answered in clear text: \
                    remove the virtual host or its Listen line, or put a proxy with TLS in front";
 
-/// Pages that mod_include parses would be sent as they lie in their files.
-const SOURCE: &str = "and the source of the pages that it parses would be sent: remove it, and \
-                      protect the pages with Require";
-
 #[rustfmt::skip]
 const ROWS: &[GuardRow] = &[
     row("Require", requires),
@@ -33,7 +29,6 @@ const ROWS: &[GuardRow] = &[
     row("SSLRequireSSL", always),
     row("SSLVerifyClient", verifies),
     GuardRow { name: "SSLEngine", shuts: is_on, advice: Some(TLS) },
-    GuardRow { name: "XBitHack", shuts: parses, advice: Some(SOURCE) },
     row("LuaHookAccessChecker", always),
     row("LuaHookAuthChecker", always),
     row("LuaHookCheckUserID", always),
@@ -89,11 +84,6 @@ fn verifies(line: &Line, _: &[&Line]) -> bool {
     word(line, 0) != "none"
 }
 
-/// `XBitHack On` and `Full`.
-fn parses(line: &Line, _: &[&Line]) -> bool {
-    word(line, 0) != "off"
-}
-
 fn is_on(line: &Line, _: &[&Line]) -> bool {
     word(line, 0) == "on"
 }
@@ -122,8 +112,6 @@ mod tests {
             "<RequireNone>\nRequire all granted\n</RequireNone>",
             "Deny from all",
             "SSLEngine On",
-            "XBitHack on",
-            "XBitHack Full",
             "SSLVerifyClient require",
             "SetHandler cgi-script",
             "<FilesMatch \"\\.foo$\">\nSetHandler \"proxy:unix:/x|fcgi://y\"\n</FilesMatch>",
@@ -134,7 +122,6 @@ mod tests {
         for text in [
             "Require all granted",
             "SSLEngine off",
-            "XBitHack off",
             "SSLVerifyClient none",
             "SetHandler server-status",
             "<FilesMatch \".+\\.ph(?:ar|p|tml)$\">\nSetHandler \"proxy:unix:/x|fcgi://y\"\n\

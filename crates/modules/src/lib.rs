@@ -56,7 +56,7 @@ pub use configuration::{Configured, DumpFacts, Httpd, RefusedConfiguration};
 pub use defaults::{Php, Serve};
 pub use serve::ConfigurationReport;
 
-use content::filter;
+use content::{filter, include};
 use gateway::{cgi, fastcgi, fcgid, forward, suexec};
 use server::Modules;
 use server::module::Module;
@@ -124,6 +124,7 @@ static TABLE: &[&Module] = &[
     &filter::smart::MODULE,
     &filter::deflate::MODULE,
     &filter::brotli::MODULE,
+    &include::MODULE,
     &filter::substitute::MODULE,
     &filter::ratelimit::MODULE,
     &files::MODULE,
@@ -161,6 +162,7 @@ static SHOWN: &[&Module] = &[
     &filter::smart::MODULE,
     &filter::deflate::MODULE,
     &filter::brotli::MODULE,
+    &include::MODULE,
     &filter::substitute::MODULE,
     &filter::ratelimit::MODULE,
     &env::MODULE,

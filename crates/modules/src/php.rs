@@ -4,6 +4,7 @@
 //! passwords as often as the scripts themselves.
 
 use crate::asis;
+use content::include;
 use content::would_send::would_send;
 use message::Status;
 use server::evaluate::handler_name;
@@ -32,7 +33,9 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         return Ok(None);
     }
     let handler = handler_name::configured(request)?;
-    let is_plain = |name: &str| name == "default-handler" || asis::HANDLERS.contains(&name);
+    let is_page = |name: &str| name == include::SERVER_PARSED && include::is_parsed(request);
+    let is_plain =
+        |name: &str| name == "default-handler" || asis::HANDLERS.contains(&name) || is_page(name);
     let handler = handler.as_deref().filter(|name| !is_plain(name));
     let mime = request.metadata(request.mime_name());
     let is_for_php = mime.content_type.is_some_and(|name| name.starts_with("application/x-httpd-"));

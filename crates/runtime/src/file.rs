@@ -99,6 +99,8 @@ pub struct FileAttributes {
     pub identity: (u64, u64),
     /// What it is.
     pub kind: FileType,
+    /// Who may read, write and execute it: the bits that chmod sets.
+    pub mode: u32,
     /// Bytes.
     pub size: u64,
     /// Last change of the content, in nanoseconds since 1970.
@@ -187,6 +189,7 @@ fn from_stat(stat: &rustix::fs::Stat) -> FileAttributes {
     FileAttributes {
         identity: (stat.st_dev, stat.st_ino),
         kind,
+        mode: stat.st_mode & 0o7777,
         size: stat.st_size.cast_unsigned(),
         modified_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
         changed_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),

@@ -238,6 +238,11 @@ impl Facts for RequestFacts<'_, '_> {
         Some(Cow::Owned(value.as_bytes().to_vec()))
     }
 
+    /// Those of a page are the request's: who reads the page sets them there.
+    fn page_variable(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
+        self.env(name)
+    }
+
     fn read_file(&self, path: &[u8]) -> Result<Vec<u8>, FileError> {
         let file = file::open_beneath(
             file::CURRENT_FOLDER,

@@ -120,7 +120,7 @@ async fn conclude(
     // Before the filters, which change what this is about.
     let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&request, &response));
     let filtered = match content {
-        Some(content) => (content.filter)(&request, response).await,
+        Some(content) => (content.filter)(&mut request, response).await,
         None => Ok(response),
     };
     let mut response = filtered.unwrap_or_else(|failure| {

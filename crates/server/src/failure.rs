@@ -160,7 +160,7 @@ impl Failure {
     }
 
     /// Where a redirect leads.
-    pub(crate) fn location(&self) -> Option<&[u8]> {
+    pub fn location(&self) -> Option<&[u8]> {
         let is_location = |field: &&Field| field.0.eq_ignore_ascii_case("Location");
         self.fields.iter().find(is_location).map(|field| field.1.as_slice())
     }

@@ -9,7 +9,7 @@ use crate::input_filter::InputFilter;
 use crate::mapping::Place;
 use crate::metadata::Naming;
 use crate::request_context::RequestContext;
-use crate::response::Response;
+use crate::response::{Body, Response};
 use crate::server::Server;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -70,8 +70,14 @@ pub(crate) type Resolve = Hook<Option<Rc<dyn Handler>>>;
 pub(crate) type Finish = fn(&mut RequestContext<'_>, &mut Response) -> Result<(), Failure>;
 
 /// What changes the content of a response, and may wait for it.
-pub(crate) type Filter =
-    for<'l, 'a> fn(&'l RequestContext<'a>, Response) -> NowOrLater<'l, Result<Response, Failure>>;
+pub(crate) type Filter = for<'l, 'a> fn(
+    &'l mut RequestContext<'a>,
+    Response,
+) -> NowOrLater<'l, Result<Response, Failure>>;
+
+/// Has a shell run a command line with the variables of a request. The result is what it says.
+pub(crate) type RunCommand =
+    for<'l, 'a> fn(&'l mut RequestContext<'a>, Vec<u8>) -> Waiting<'l, Body>;
 
 /// Whether a prepared response may answer a request, as far as a module goes.
 pub(crate) type Plain = fn(&FastRequest<'_>) -> bool;
@@ -133,6 +139,8 @@ pub struct Phases {
     pub(crate) content: Option<ContentFilter>,
     /// Of one module at most.
     pub(crate) input: Option<ChooseInput>,
+    /// Of the last module that has it.
+    pub(crate) command: Option<RunCommand>,
     /// Of one module at most.
     pub(crate) naming: Option<Naming>,
     /// What changes a response before it is sent.

@@ -3,7 +3,7 @@
 
 use crate::hook::{
     ChooseInput, ContentFilter, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve,
-    Translate,
+    RunCommand, Translate,
 };
 use crate::metadata::Naming;
 use crate::request_context::RequestContext;
@@ -117,6 +117,8 @@ pub struct Hooks {
     pub content: Option<ContentFilter>,
     /// What changes the bodies of requests on their way to programs. Only one module has this.
     pub input: Option<ChooseInput>,
+    /// Has a shell run a command line, for pages that ask for it.
+    pub command: Option<RunCommand>,
     /// What changes a response.
     pub finish: Option<Finish>,
     /// Whether this module treats the request like all others for its path. If one says no, no
@@ -163,6 +165,7 @@ impl Hooks {
         resolve: None,
         content: None,
         input: None,
+        command: None,
         finish: None,
         plain: None,
         satisfies_any: None,
@@ -208,6 +211,7 @@ impl Phases {
             resolve: all(hooks, |it| it.resolve),
             content: all(hooks, |it| it.content).pop(),
             input: all(hooks, |it| it.input).pop(),
+            command: all(hooks, |it| it.command).pop(),
             naming: all(hooks, |it| it.naming).pop(),
             finish: all(hooks, |it| it.finish),
             begin: all(hooks, |it| it.begin),

@@ -13,10 +13,10 @@ use crate::large_future::boxed;
 use crate::mapping::Place;
 use crate::question;
 use crate::request_context::{LookupPurpose, Query, RequestContext};
-use crate::response::Response;
+use crate::response::{Body, Response};
 use crate::site::host::Host;
 use crate::site::lexical;
-use crate::waiting::NowOrLater;
+use crate::waiting::{NowOrLater, Waiting};
 use crate::{admit, walk};
 use message::{Method, Status};
 use runtime::file::FileType;
@@ -25,6 +25,15 @@ use std::rc::Rc;
 /// The filter that the body of this request has to pass, if one has to.
 pub fn input_filter(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
     request.phases().input.and_then(|choose| choose(request))
+}
+
+/// Have a shell run a command line with the variables of a request; `None` if no module does that.
+pub fn run_command<'l>(
+    request: &'l mut RequestContext<'_>,
+    line: Vec<u8>,
+) -> Option<Waiting<'l, Body>> {
+    let run = request.phases().command?;
+    Some(run(request, line))
 }
 
 /// Everything that is to be known before something can answer. For a look-up this is all there is.

@@ -26,6 +26,7 @@ use crate::hook::Phases;
 use crate::mapping::{ContextInfo, Mapping, PlaceEntry};
 use crate::metadata::{Metadata, Naming};
 use crate::negotiated::Negotiated;
+use crate::part_stack::PartStack;
 use crate::received_request::ReceivedRequest;
 use crate::request_state::RequestState;
 use crate::response::OutputFields;
@@ -89,6 +90,11 @@ pub struct RequestContext<'a> {
     /// What all look-ups on behalf of a request have together, and the requests that it is
     /// redirected to.
     pub(crate) common: Rc<RequestCommon>,
+    /// The parts that are being made with this one, if it is to be part of another response.
+    pub(crate) part_of: Option<Rc<PartStack<'a>>>,
+    /// What is sent is not what was found: a copy of that at the client is none of the answer
+    /// (`r->no_local_copy`).
+    pub is_made_anew: bool,
     /// What answers was found out from nothing but host, path and method.
     pub may_be_cached: bool,
     /// What was kept of an earlier request for the same script, if this one was made of it.
@@ -116,6 +122,8 @@ impl<'a> RequestContext<'a> {
             authentication: Authentication::default(),
             output: OutputFields::default(),
             common: Rc::default(),
+            part_of: None,
+            is_made_anew: false,
             may_be_cached: false,
             cached_script: None,
         }
@@ -134,6 +142,7 @@ impl<'a> RequestContext<'a> {
         sub.client.ip = self.client.ip;
         sub.authentication.clone_from(&self.authentication);
         sub.common.clone_from(&self.common);
+        sub.part_of.clone_from(&self.part_of);
         sub
     }
 
@@ -192,6 +201,7 @@ impl<'a> RequestContext<'a> {
             next.output.vary.clone_from(&self.output.vary);
             next.tables.notes.set(KEEPS_VARY, "");
         }
+        next.part_of.clone_from(&self.part_of);
         next.lineage = self.lineage.redirected(status, &self.tables.notes, || Original {
             asked: self.asked(Because::NotInAnswer),
             status,

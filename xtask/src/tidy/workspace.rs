@@ -47,7 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "upstream",
         ],
     ),
-    ("content", &["config", "logging", "message", "pattern", "runtime", "server"]),
+    ("content", &["config", "expr", "logging", "message", "pattern", "runtime", "server"]),
     ("status", &["config", "logging", "message", "runtime", "scoreboard", "server"]),
     (
         "server",

@@ -77,10 +77,10 @@ fn lack(request: &RequestContext<'_>) -> Option<String> {
             "there is no output filter {name}, which {path} needs: the content is not sent"
         ));
     }
-    let is_parsed = request.settings.core.parses_includes() && has_includes(request.file_name());
-    is_parsed.then(|| {
+    let is_page = request.settings.core.parses_includes() && has_includes(request.file_name());
+    (is_page && !has_module("include_module")).then(|| {
         let path = request.display_path();
-        format!("Trivet has no server-side includes, which {path} needs: its source is not sent")
+        format!("mod_include is not loaded, which {path} needs: its source is not sent")
     })
 }
 

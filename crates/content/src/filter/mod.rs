@@ -6,6 +6,7 @@ pub mod brotli;
 mod coding;
 pub mod deflate;
 pub(crate) mod input;
+mod kind;
 pub mod missing;
 pub mod ratelimit;
 pub mod smart;
@@ -14,14 +15,16 @@ pub mod substitute;
 #[cfg(test)]
 mod tests;
 
+use crate::include;
 use crate::recode::{self, Coder, CoderBudget, Permit};
 use config::{Call, Error};
+pub(crate) use kind::FilterKind;
 use logging::level::Level;
 use message::{Known, Status};
 use server::accounting::TimeSpent;
 use server::content_coding::{Coding, Uncertain, choose};
 use server::evaluate::handler_name;
-use server::failure::Failure;
+use server::failure::{Failure, Stop};
 use server::hook::{ContentFilter, Hook};
 use server::module::{Hooks, Module};
 use server::phase::condition;
@@ -43,6 +46,7 @@ pub static MODULE: Module = Module::new(
     "core.c",
     &[],
     Hooks {
+        fixup: Some(Hook::Now(prepare)),
         resolve: Some(Hook::Now(missing::resolve)),
         content: Some(ContentFilter { codings: codings_of, filter: pass }),
         input: Some(input::choose),
@@ -106,53 +110,6 @@ pub fn set_input_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Er
     Ok(())
 }
 
-/// The output filters by name.
-const FILTERS: &[(&str, FilterKind)] = &[
-    ("INFLATE", FilterKind::Inflate),
-    ("DEFLATE", FilterKind::Deflate),
-    ("BROTLI_COMPRESS", FilterKind::Brotli),
-    ("SUBSTITUTE", FilterKind::Substitute),
-    ("RATE_LIMIT", FilterKind::RateLimit),
-];
-
-/// A filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FilterKind {
-    Inflate,
-    Deflate,
-    Brotli,
-    Substitute,
-    RateLimit,
-}
-
-impl FilterKind {
-    /// By its name in any case.
-    pub(crate) fn find(name: &str) -> Option<Self> {
-        FILTERS.iter().find(|row| name.eq_ignore_ascii_case(row.0)).map(|row| row.1)
-    }
-
-    /// The same, if its module is there. The names of coders are always known.
-    pub(crate) fn loaded(name: &str, has_module: &dyn Fn(&str) -> bool) -> Option<Self> {
-        Self::find(name).filter(|kind| match kind {
-            Self::Inflate | Self::Deflate | Self::Brotli => true,
-            Self::Substitute => has_module("substitute_module"),
-            Self::RateLimit => has_module("ratelimit_module"),
-        })
-    }
-
-    /// Where it stands: data passes from low to high. What unpacks comes before all that looks at
-    /// the content, and what packs after it.
-    pub(crate) const fn place(self) -> u32 {
-        match self {
-            Self::Inflate => 9,
-            Self::Substitute => 10,
-            Self::Deflate | Self::Brotli => 20,
-            // After all that changes content, and after the head has joined it.
-            Self::RateLimit => 49,
-        }
-    }
-}
-
 /// What filters ask about a request.
 pub(crate) struct FilterFacts<'a> {
     /// The values of all `Accept-Encoding` fields, joined by commas.
@@ -163,10 +120,6 @@ pub(crate) struct FilterFacts<'a> {
     pub(crate) is_initial: bool,
     /// The URL path, for messages.
     pub(crate) path: &'a [u8],
-    /// Names of filters that `AddOutputFilter` gave the file's extensions.
-    pub(crate) by_extension: &'a [&'a str],
-    /// Whether a module is there.
-    pub(crate) has_module: &'a dyn Fn(&str) -> bool,
     /// The host that was asked for, if another server has answered; its name may be missing.
     pub(crate) proxied: &'a dyn Fn() -> Option<Option<Vec<u8>>>,
     /// Variables of the request's environment.
@@ -207,9 +160,11 @@ fn line_up<'a>(
     settings: &'a Settings,
     by_extension: &[&str],
     has_module: &dyn Fn(&str) -> bool,
+    is_parsed: bool,
     log: &dyn Fn(Level, &'static str, u32, &str),
 ) -> Vec<Active<'a>> {
-    let mut all = Vec::new();
+    // What a handler or a file's mode asks for comes before what is set (include_fixup).
+    let mut all = Vec::from_iter(is_parsed.then_some(Active::Named(FilterKind::Include)));
     let set = settings.output.as_deref().unwrap_or_default().split(';');
     for name in by_extension.iter().copied().chain(set).filter(|name| !name.is_empty()) {
         match FilterKind::loaded(name, has_module) {
@@ -229,9 +184,25 @@ fn line_up<'a>(
     all
 }
 
+/// Fixup hook: see whether the response is a page with elements (include_fixup, includes_setup).
+fn prepare(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    let has_module = |symbol: &str| request.site().language.has_module(symbol);
+    if !request.settings.core.parses_includes() || !has_module("include_module") {
+        return Ok(());
+    }
+    let mime = request.metadata(request.file_name());
+    let settings = SETTINGS.of(&request.settings);
+    let names = settings.output.as_deref().unwrap_or_default().split(';').map(str::trim);
+    let mut named = names.chain(mime.output_filters.iter().copied());
+    let is_set = named.any(|name| FilterKind::find(name) == Some(FilterKind::Include))
+        || settings.smart.may_become(FilterKind::Include);
+    drop(mime);
+    include::prepare(request, is_set)
+}
+
 /// Pass the response to a request through the filters of its place and of its file's extensions.
 pub(crate) fn pass<'l>(
-    request: &'l RequestContext<'_>,
+    request: &'l mut RequestContext<'_>,
     response: Response,
 ) -> NowOrLater<'l, Result<Response, Failure>> {
     if response.is_canned || !has_any(request) {
@@ -244,22 +215,50 @@ pub(crate) fn pass<'l>(
 fn has_any(request: &RequestContext<'_>) -> bool {
     let find = || {
         let mime = || request.metadata(request.file_name());
-        !SETTINGS.of(&request.settings).is_idle() || !mime().output_filters.is_empty()
+        !SETTINGS.of(&request.settings).is_idle()
+            || !mime().output_filters.is_empty()
+            || include::is_parsed(request)
     };
     request.cached_script.as_ref().map_or_else(find, |cached| cached.has_filters(find))
 }
 
 async fn pass_all(
-    request: &RequestContext<'_>,
+    request: &mut RequestContext<'_>,
     mut response: Response,
 ) -> Result<Response, Failure> {
-    let settings = SETTINGS.of(&request.settings);
-    let mime = request.metadata(request.file_name());
-    let by_extension = mime.output_filters.as_slice();
-    let has_module = |symbol: &str| request.site().language.has_module(symbol);
-    if codings(settings, by_extension, &has_module, &response).is_err() {
-        request.mark_personal();
+    let shared = request.settings.clone();
+    let settings = SETTINGS.of(&shared);
+    let mut chain = {
+        let mime = request.metadata(request.file_name());
+        let by_extension = mime.output_filters.as_slice();
+        let has_module = |symbol: &str| request.site().language.has_module(symbol);
+        if codings(settings, by_extension, &has_module, &response).is_err() {
+            request.mark_personal();
+        }
+        let is_parsed = include::is_parsed(request);
+        let log = |level, module, id, text: &str| {
+            request.log_recurring(level, module, Some(id), text);
+        };
+        line_up(settings, by_extension, &has_module, is_parsed, &log).into_iter()
+    };
+    while !chain.as_slice().is_empty() {
+        let (next, rest);
+        (response, next, rest) = pass_until_page(request, chain, response).await?;
+        chain = rest;
+        if next {
+            response = include::pass(request, response).await?;
+        }
     }
+    Ok(response)
+}
+
+/// Pass a response through the filters that are left, up to one that makes a page of it, if there
+/// is one.
+async fn pass_until_page<'s>(
+    request: &RequestContext<'_>,
+    mut chain: std::vec::IntoIter<Active<'s>>,
+    mut response: Response,
+) -> Result<(Response, bool, std::vec::IntoIter<Active<'s>>), Failure> {
     let accept_encoding = accept_encoding(request);
     let notes = response.notes.get_or_insert_default().clone();
     let facts = FilterFacts {
@@ -267,8 +266,6 @@ async fn pass_all(
         is_subrequest: request.lineage.purpose == LookupPurpose::Sub,
         is_initial: request.lineage.purpose == LookupPurpose::Main,
         path: &request.path,
-        by_extension,
-        has_module: &has_module,
         proxied: &|| is_proxied(request).then(|| asked_host(request)),
         env: &request.tables.env,
         holds: &|condition, response| {
@@ -287,7 +284,12 @@ async fn pass_all(
         spent: request.spent(),
         log: &|level, module, id, text| request.log_recurring(level, module, Some(id), text),
     };
-    finish(settings, &facts, response).await
+    while let Some(active) = chain.next() {
+        if apply(&active, &facts, &mut response).await? == Some(FilterKind::Include) {
+            return Ok((response, true, chain));
+        }
+    }
+    Ok((response, false, chain))
 }
 
 /// Whether another server answers the request (`proxyreq` of httpd).
@@ -315,7 +317,10 @@ pub(crate) fn codings_of(
     let mime = request.metadata(request.file_name());
     let by_extension = mime.output_filters.as_slice();
     let has_module = |symbol: &str| request.site().language.has_module(symbol);
-    codings(settings, by_extension, &has_module, response)
+    match include::is_parsed(request) {
+        true => Err(Uncertain),
+        false => codings(settings, by_extension, &has_module, response),
+    }
 }
 
 /// The values of all `Accept-Encoding` fields, joined as httpd does when it reads them. Unmarked:
@@ -327,38 +332,30 @@ fn accept_encoding(request: &RequestContext<'_>) -> Option<Vec<u8>> {
     (!values.is_empty()).then(|| values.join(&b", "[..]))
 }
 
-/// A response as its filters make it. A page that the server made itself passes none, as httpd
-/// takes them away before it sends one (ap_send_error_response).
-pub(crate) async fn finish(
-    settings: &Settings,
+/// What one filter makes of a response, but for that of pages: that it is asked for is told.
+async fn apply(
+    active: &Active<'_>,
     facts: &FilterFacts<'_>,
-    mut response: Response,
-) -> Result<Response, Failure> {
-    if response.is_canned || settings.is_idle() && facts.by_extension.is_empty() {
-        return Ok(response);
-    }
-    for active in line_up(settings, facts.by_extension, facts.has_module, facts.log) {
-        let kind = match active {
-            Active::Named(kind) => Some(kind),
-            // filter_harness: other pages than the wanted one pass only if told to.
-            Active::Smart(_)
-                if response.status != Status::OK && !facts.env.has("filter-errordocs") =>
-            {
-                None
-            }
-            Active::Smart(smart) => smart.choose(&mut response, facts),
-        };
-        match kind {
-            Some(FilterKind::Inflate) => inflate(facts, &mut response).await,
-            Some(FilterKind::Deflate) => deflate(facts, &mut response).await,
-            Some(FilterKind::Brotli) => brotli(facts, &mut response).await,
-            Some(FilterKind::Substitute) => substituted(facts, &mut response).await?,
-            Some(FilterKind::RateLimit) if facts.is_subrequest => {}
-            Some(FilterKind::RateLimit) => response.rate = ratelimit::rate(facts.env, facts.log),
-            None => {}
+    response: &mut Response,
+) -> Result<Option<FilterKind>, Failure> {
+    let kind = match active {
+        Active::Named(kind) => Some(*kind),
+        // filter_harness: other pages than the wanted one pass only if told to.
+        Active::Smart(_) if response.status != Status::OK && !facts.env.has("filter-errordocs") => {
+            None
         }
+        Active::Smart(smart) => smart.choose(response, facts),
+    };
+    match kind {
+        Some(FilterKind::Inflate) => inflate(facts, response).await,
+        Some(FilterKind::Deflate) => deflate(facts, response).await,
+        Some(FilterKind::Brotli) => brotli(facts, response).await,
+        Some(FilterKind::Substitute) => substituted(facts, response).await?,
+        Some(FilterKind::RateLimit) if facts.is_subrequest => {}
+        Some(FilterKind::RateLimit) => response.rate = ratelimit::rate(facts.env, facts.log),
+        Some(FilterKind::Include) | None => {}
     }
-    Ok(response)
+    Ok(kind)
 }
 
 /// Whether filters that change the coding leave this response alone.
@@ -467,7 +464,7 @@ pub(crate) fn codings(
     whole: &Response,
 ) -> Result<Vec<Coding>, Uncertain> {
     let mut found = Vec::new();
-    for active in line_up(settings, by_extension, has_module, &|_, _, _, _| {}) {
+    for active in line_up(settings, by_extension, has_module, false, &|_, _, _, _| {}) {
         let kind = match active {
             Active::Named(kind) => Some(kind),
             Active::Smart(smart) => smart.by_type(whole.content_type.as_deref())?,
@@ -476,7 +473,9 @@ pub(crate) fn codings(
         match kind {
             Some(FilterKind::Inflate) if coding::is_coded(whole) => return Err(Uncertain),
             Some(FilterKind::Inflate) | None => {}
-            Some(FilterKind::Substitute | FilterKind::RateLimit) => return Err(Uncertain),
+            Some(FilterKind::Include | FilterKind::Substitute | FilterKind::RateLimit) => {
+                return Err(Uncertain);
+            }
             Some(_) if coding::is_coded(whole) => {}
             Some(FilterKind::Deflate) if length <= deflate::SMALL_BYTES => {}
             Some(FilterKind::Deflate) => found.push(Coding::Gzip),

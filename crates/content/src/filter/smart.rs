@@ -96,6 +96,12 @@ impl Settings {
         self.chain.is_empty()
     }
 
+    /// Whether a filter of the chain has this one among its providers.
+    pub(crate) fn may_become(&self, kind: FilterKind) -> bool {
+        let has = |smart: &Smart| smart.providers.iter().any(|provider| provider.kind == kind);
+        self.chain().any(|(_, smart)| smart.is_some_and(has))
+    }
+
     /// The filters of the chain by name; `None` for one that nobody has declared.
     pub(crate) fn chain(&self) -> impl Iterator<Item = (&str, Option<&Smart>)> {
         let start = self.chain.iter().rposition(Option::is_none).map_or(0, |reset| reset + 1);

@@ -81,8 +81,6 @@ fn try_pass(text: &str, asked: &Asked<'_>, response: Response) -> Result<Respons
         is_subrequest: false,
         is_initial: true,
         path: b"/page",
-        by_extension: &[],
-        has_module: &|_| true,
         proxied: &|| asked.is_proxied.then(|| Some(b"a.example".to_vec())),
         env: &env,
         holds: &|_, response| response.status == Status::OK && asked.holds,
@@ -95,7 +93,14 @@ fn try_pass(text: &str, asked: &Asked<'_>, response: Response) -> Result<Respons
         spent: &Rc::new(TimeSpent::unmeasured(0)),
         log: &|_, _, _, text| panic!("logged: {text}"),
     };
-    run(finish(SETTINGS.of(&settings), &facts, response))
+    let mut response = response;
+    if response.is_canned {
+        return Ok(response);
+    }
+    for active in line_up(SETTINGS.of(&settings), &[], &|_| true, false, facts.log) {
+        run(apply(&active, &facts, &mut response))?;
+    }
+    Ok(response)
 }
 
 fn gzip<'a>() -> Asked<'a> {

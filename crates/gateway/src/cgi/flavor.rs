@@ -4,7 +4,7 @@ use server::evaluate::handler_name;
 use server::failure::Stop;
 use server::handler::{self, Handler};
 use server::request_context::RequestContext;
-use server::response::Response;
+use server::response::{Body, Response};
 use server::waiting::{NowOrLater, Waiting};
 use std::rc::Rc;
 
@@ -71,6 +71,22 @@ fn resolve_as(
     // A script sees all that the client has sent, so what it says is for this request only.
     request.mark_personal();
     Ok(Some(Rc::new(CgiScript(flavor))))
+}
+
+/// Command hook of mod_cgi.
+pub(super) fn run_command<'l>(
+    request: &'l mut RequestContext<'_>,
+    line: Vec<u8>,
+) -> Waiting<'l, Body> {
+    NowOrLater::boxed(|| CGI.command(request, line))
+}
+
+/// Command hook of mod_cgid.
+pub(super) fn run_command_by_daemon<'l>(
+    request: &'l mut RequestContext<'_>,
+    line: Vec<u8>,
+) -> Waiting<'l, Body> {
+    NowOrLater::boxed(|| CGID.command(request, line))
 }
 
 /// A script that is a program of its own.

@@ -5,6 +5,7 @@
 //! `arguments.rs` is their command line, `log.rs` and `script_log.rs` are what logs hear of them.
 
 mod arguments;
+mod command;
 mod fault;
 mod flavor;
 mod log;
@@ -53,7 +54,12 @@ pub static MODULE: Module = Module::new(
     "cgi_module",
     "mod_cgi.c",
     settings::CGI_DIRECTIVES,
-    Hooks { resolve: Some(Hook::Now(flavor::resolve)), runs_programs: true, ..Hooks::NONE },
+    Hooks {
+        resolve: Some(Hook::Now(flavor::resolve)),
+        command: Some(flavor::run_command),
+        runs_programs: true,
+        ..Hooks::NONE
+    },
 );
 
 /// mod_cgid and its table, with what both have.
@@ -63,6 +69,7 @@ pub static DAEMON_MODULE: Module = Module::new(
     settings::CGID_DIRECTIVES,
     Hooks {
         resolve: Some(Hook::Now(flavor::resolve_by_daemon)),
+        command: Some(flavor::run_command_by_daemon),
         runs_programs: true,
         ..Hooks::NONE
     },

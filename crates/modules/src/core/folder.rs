@@ -33,7 +33,13 @@ pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
             result.add |= bits;
         }
     }
-    builder.server.may_run_programs |= result.add & Options::EXEC_CGI.0 != 0;
+    // Who permits pages without programs takes programs back (merge_core_dir_configs).
+    let includes = Options::INCLUDES.0 | Options::INCLUDES_EXEC.0;
+    if result.add & includes == Options::INCLUDES.0 {
+        result.keep &= !Options::INCLUDES_EXEC.0;
+    }
+    let runs = Options::EXEC_CGI.0 | Options::INCLUDES_EXEC.0;
+    builder.server.may_run_programs |= result.add & runs != 0;
     // A second line of the same section changes what the first has left (core.c, set_options).
     let own = &mut builder.settings().core.options;
     *own = options_over(Some(result), *own);

@@ -29,6 +29,7 @@ const FILES: &[(&str, &str)] = &[
     ("mod_fcgid", include_str!("../../reference/mod_fcgid.md")),
     ("mod_filter", include_str!("../../reference/mod_filter.md")),
     ("mod_headers", include_str!("../../reference/mod_headers.md")),
+    ("mod_include", include_str!("../../reference/mod_include.md")),
     ("mod_info", include_str!("../../reference/mod_info.md")),
     ("mod_log_config", include_str!("../../reference/mod_log_config.md")),
     ("mod_logio", include_str!("../../reference/mod_logio.md")),

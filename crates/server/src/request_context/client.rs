@@ -1,7 +1,7 @@
 //! Who asks, and what was sent. A module learns of it through accessors that mark the answer as
 //! personal, so that nobody can forget to: what lies behind them is private.
 
-use super::RequestContext;
+use super::{LookupPurpose, RequestContext};
 use crate::accounting::TimeSpent;
 use crate::held::HeldSlot;
 use crate::names::NamedEnd;
@@ -107,10 +107,12 @@ impl RequestContext<'_> {
     }
 
     /// The conditions of the request for what answers it. They are not about an error document: to
-    /// httpd that has no copy at the client (`r->no_local_copy`, ap_die_r of http_request.c).
+    /// httpd that has no copy at the client (`r->no_local_copy`, ap_die_r of http_request.c); nor
+    /// about a part of a page, or a page that is made anew for each request.
     /// Whoever is given the answer of another request has its own conditions looked at.
     pub fn conditions(&self) -> Conditions<'_> {
-        match self.lineage.is_error_document {
+        let is_part = self.lineage.purpose == LookupPurpose::Sub;
+        match self.lineage.is_error_document || is_part || self.is_made_anew {
             true => Conditions::default(),
             false => self.client.received.conditions(),
         }
@@ -135,9 +137,14 @@ impl RequestContext<'_> {
         framing.is_ok_and(|framing| framing.target == Target::Asterisk)
     }
 
-    /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`).
+    /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`), and
+    /// neither has a part of a page.
     /// What is shared is for those who send none, or it is a script, which gets that of each.
     pub fn body(&self) -> BodyLength {
-        if self.lineage.is_error_document { BodyLength::None } else { self.client.received.body() }
+        let is_part = self.lineage.purpose == LookupPurpose::Sub;
+        match self.lineage.is_error_document || is_part {
+            true => BodyLength::None,
+            false => self.client.received.body(),
+        }
     }
 }

@@ -59,6 +59,11 @@ impl RequestContext<'_> {
         self.query = query;
     }
 
+    /// Ask for the query of `other`, for which this is looked up: to hand it on says nothing of it.
+    pub fn inherit_query(&mut self, other: &Self) {
+        self.query.clone_from(&other.query);
+    }
+
     /// The method as it stands, without a mark.
     pub(crate) fn unmarked_method(&self, _: Because) -> Option<Method> {
         self.method

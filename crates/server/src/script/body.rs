@@ -55,7 +55,8 @@ impl ScriptBody {
         let is_get = request.exact_method() == Some(Method::Get)
             && request.lineage.purpose == LookupPurpose::Redirected;
         let is_anothers = is_get && request.received().method() != Some(Method::Get);
-        if request.lineage.is_error_document || is_anothers {
+        let is_part = request.lineage.purpose == LookupPurpose::Sub;
+        if request.lineage.is_error_document || is_anothers || is_part {
             return Ok(Self::None);
         }
         incoming.want(request.settings.core.limit_request_body());

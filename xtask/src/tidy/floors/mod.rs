@@ -18,7 +18,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         &[
             "connection",
             "guarded prepared",
-            "exchange",
+            "exchange sub_response",
             "compat description error_document fields file_response own_url pace \
              response_head",
             "byterange content_digest log_conditions script",
@@ -40,7 +40,8 @@ const FLOORS: &[(&str, &[&str])] = &[
             "site",
             "mpm_settings request_state thread_state waiting",
             "answers content_coding descriptors failure going_on http_date identity input_filter",
-            "key_number large_future names negotiated resolve send_rate short_size table transport",
+            "key_number large_future names negotiated part_stack resolve send_rate",
+            "short_size table transport",
         ],
     ),
     (
@@ -65,7 +66,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("gateway", &["fastcgi fcgid forward", "cgi proxy_fcgi", "proxy suexec"]),
-    ("content", &["filter", "recode would_send"]),
+    ("content", &["filter", "include", "recode would_send"]),
     ("status", &["info status"]),
     (
         "logging",

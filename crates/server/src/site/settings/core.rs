@@ -24,17 +24,20 @@ impl Options {
     pub(crate) const OWNER_MATCH: Self = Self(4);
     /// `ExecCGI`
     pub const EXEC_CGI: Self = Self(8);
-    pub(crate) const INCLUDES: Self = Self(16);
+    /// `IncludesNOEXEC`
+    pub const INCLUDES: Self = Self(16);
+    /// What `Includes` is besides.
+    pub const INCLUDES_EXEC: Self = Self(64);
     pub(crate) const MULTI_VIEWS: Self = Self(32);
     /// `All` is everything but MultiViews and SymLinksIfOwnerMatch (`OPT_ALL` of http_core.h).
-    pub(crate) const ALL: Self = Self(1 | 2 | 8 | 16);
+    pub(crate) const ALL: Self = Self(1 | 2 | 8 | 16 | 64);
 
     fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// The words of `Options`. Nobody tells IncludesNOEXEC from Includes: no module here parses pages.
+/// The words of `Options`.
 pub const OPTION_WORDS: &[(&str, Options)] = &[
     ("All", Options::ALL),
     ("None", Options::NONE),
@@ -42,7 +45,7 @@ pub const OPTION_WORDS: &[(&str, Options)] = &[
     ("FollowSymLinks", Options::FOLLOW),
     ("SymLinksIfOwnerMatch", Options::OWNER_MATCH),
     ("ExecCGI", Options::EXEC_CGI),
-    ("Includes", Options::INCLUDES),
+    ("Includes", Options(16 | 64)),
     ("IncludesNOEXEC", Options::INCLUDES),
     ("MultiViews", Options::MULTI_VIEWS),
 ];
@@ -338,6 +341,11 @@ impl Settings {
     /// `Options Includes` or `IncludesNOEXEC`.
     pub fn parses_includes(&self) -> bool {
         self.options().has(Options::INCLUDES)
+    }
+
+    /// Whether such pages may have programs run, too (`Options Includes`).
+    pub fn runs_in_includes(&self) -> bool {
+        self.options().has(Options::INCLUDES_EXEC)
     }
 
     /// `Options MultiViews`.

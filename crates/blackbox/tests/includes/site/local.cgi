@@ -1,0 +1,2 @@
+#!/bin/sh
+printf 'Location: /menu.html\n\n'

@@ -1,0 +1,2 @@
+#!/bin/sh
+printf 'Location: http://localhost/x?a&b\n\n'
