@@ -229,7 +229,11 @@ async fn holds<'v>(
     let mut matches = Box::<expr::Matches>::default();
     let holds = condition::holds_with(expression, request, None, &mut matches).await;
     std::mem::swap(&mut request.tables.env, env);
-    (holds == Ok(true)).then_some(MatchedGroups::Matches(matches))
+    // One that holds because a pattern does not match has no groups to fill in (match_headers).
+    (holds == Ok(true)).then(|| match matches.is_empty() {
+        true => MatchedGroups::Plain,
+        false => MatchedGroups::Matches(matches),
+    })
 }
 
 fn set(
