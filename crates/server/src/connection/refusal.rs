@@ -52,8 +52,8 @@ pub(crate) async fn say_no(
     }
     context.log_refusal(&failure, host, request.other_end());
     let view = request.view();
-    let response = Response::failure(&failure, view.method(), view.get(Known::Expect));
-    let sent = stream.send_refusal(request, response, None).await;
+    let mut response = Response::failure(&failure, view.method(), view.get(Known::Expect));
+    let sent = stream.send_refusal(request, &mut response, None).await;
     // httpd counts what it logs (eor_bucket.c).
     context.slots.count(sent.bytes);
     let mut logged = unanswered(&context, host);
@@ -82,7 +82,7 @@ async fn answer_refusal(
     let ExchangeResult { mut response, mut logged, .. } = exchanged;
     let notes = response.notes.take();
     let first_byte_us = logged.tracks_first_byte.then(|| held.age_us());
-    let sent = stream.send_refusal(request, response, Some(&held)).await;
+    let sent = stream.send_refusal(request, &mut response, Some(&held)).await;
     held.set_bytes(sent.bytes);
     add_notes(&mut logged, notes);
     WrittenResponse { sent, logged, first_byte_us }

@@ -41,7 +41,9 @@ pub(crate) async fn serve_request(stream: &mut impl RequestStream, request: Rc<R
     context.end_long(&spent);
 }
 
-async fn answer(stream: &mut impl RequestStream, request: Rc<ReceivedRequest>) {
+/// Its future lies in a block of the thread, with room for the largest of its steps: each request
+/// that waits has that. (bench: wait-2000)
+pub(super) async fn answer(stream: &mut impl RequestStream, request: Rc<ReceivedRequest>) {
     if !stream.turn().await {
         return;
     }
@@ -58,16 +60,16 @@ async fn answer(stream: &mut impl RequestStream, request: Rc<ReceivedRequest>) {
     if let Some(incoming) = &request.incoming {
         incoming.lend(&held);
     }
-    let Some(exchanged) = answered(stream, &request, &framing).await else {
+    // Taken apart at once: a result that has a name would have room beside its parts to the end.
+    let Some(ExchangeResult { response, reusable, settings, logged }) =
+        answered(stream, &request, &framing).await
+    else {
         return abandoned(stream, &request, &framing).await;
     };
-    let ExchangeResult { response, reusable, settings, logged } = exchanged;
     let mut answer = (response, logged);
-    if let Some(reusable) = reusable {
-        keep(stream, &request, &framing, &reusable, &answer);
-    }
+    keep(stream, &request, &framing, reusable, &answer);
     match settle_body(stream, &request, &framing, settings, &mut answer, &held).await {
-        Ok(unread) => respond(stream, &request, answer, unread, held).await,
+        Ok(unread) => respond(stream, &request, &mut answer, unread, held).await,
         Err(_) => abandoned(stream, &request, &framing).await,
     }
 }
@@ -124,14 +126,15 @@ async fn exchanged(
     unless_left(stream, guarded, Some(&request.ends_with_input)).await
 }
 
-/// Keep an answer for others that ask in the same way.
+/// Keep an answer for others that ask in the same way, if it may be theirs.
 fn keep(
     stream: &impl RequestStream,
     request: &ReceivedRequest,
     framing: &Framing<'_>,
-    reusable: &Reusable,
+    reusable: Option<Reusable>,
     answer: &(Response, LogDetails),
 ) {
+    let Some(reusable) = reusable else { return };
     let view = request.view();
     let Some((_, path)) = KeptPart::Response.asked(&view, framing) else { return };
     let mut accepted = view.get_all(Known::AcceptEncoding);
@@ -139,7 +142,7 @@ fn keep(
     // Of several lines `prepared::find` does not choose a coding, either.
     if accepted.next().is_none() {
         let host = stream.context().host(stream.host_index());
-        prepared::remember(stream.context(), host, path, reusable, first, answer);
+        prepared::remember(stream.context(), host, path, &reusable, first, answer);
     }
 }
 
@@ -164,11 +167,12 @@ async fn abandoned(
     log(stream, request, request.client, &written).await;
 }
 
-/// Write the response, read what is left of the request, and log.
+/// Write the response, read what is left of the request, and log. Both are borrowed: what is given
+/// to a future has room in it and in the one that waits for it.
 async fn respond(
     stream: &mut impl RequestStream,
     request: &ReceivedRequest,
-    (mut response, mut logged): (Response, LogDetails),
+    (response, logged): &mut (Response, LogDetails),
     unread: Unread,
     held: Rc<HeldSlot>,
 ) {
@@ -179,7 +183,7 @@ async fn respond(
             let notes = response.notes.take();
             let env = &logged.tables.env;
             let sent = stream.send(request, response, env, unread, &held).await;
-            add_notes(&mut logged, notes);
+            add_notes(logged, notes);
             sent
         }
     };
@@ -193,6 +197,7 @@ async fn respond(
         stream.body_done();
     }
     stream.end(End::Answered(sent.delivery));
+    let logged = std::mem::take(logged);
     let written = WrittenResponse { sent, logged, first_byte_us };
     log(stream, request, request.client, &written).await;
 }

@@ -64,11 +64,11 @@ pub(crate) trait RequestStream {
         false
     }
 
-    /// Send the response. `env` are the variables of its request.
+    /// Send the response, whose content is taken. `env` are the variables of its request.
     async fn send(
         &mut self,
         request: &ReceivedRequest,
-        response: Response,
+        response: &mut Response,
         env: &Table,
         unread: Unread,
         held: &HeldSlot,
@@ -78,7 +78,7 @@ pub(crate) trait RequestStream {
     async fn send_refusal(
         &mut self,
         request: &ReceivedRequest,
-        response: Response,
+        response: &mut Response,
         held: Option<&HeldSlot>,
     ) -> SentResponse;
 
@@ -86,7 +86,7 @@ pub(crate) trait RequestStream {
     /// handlers of HTTP/1 requests get that far (`may_take_over` of `exchange.rs`).
     async fn hand_over(
         &mut self,
-        response: Response,
+        response: &mut Response,
         takes_over: TakesOver,
         held: &HeldSlot,
     ) -> SentResponse;

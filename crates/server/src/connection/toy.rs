@@ -235,7 +235,7 @@ impl ToyStream {
     async fn put(
         &mut self,
         request: &ReceivedRequest,
-        mut response: Response,
+        response: &mut Response,
         held: Option<&HeldSlot>,
     ) -> SentResponse {
         let mut body = std::mem::take(&mut response.body);
@@ -360,7 +360,7 @@ impl RequestStream for ToyStream {
     async fn send(
         &mut self,
         request: &ReceivedRequest,
-        response: Response,
+        response: &mut Response,
         _: &Table,
         unread: Unread,
         held: &HeldSlot,
@@ -372,13 +372,13 @@ impl RequestStream for ToyStream {
     async fn send_refusal(
         &mut self,
         request: &ReceivedRequest,
-        response: Response,
+        response: &mut Response,
         held: Option<&HeldSlot>,
     ) -> SentResponse {
         self.put(request, response, held).await
     }
 
-    async fn hand_over(&mut self, _: Response, _: TakesOver, _: &HeldSlot) -> SentResponse {
+    async fn hand_over(&mut self, _: &mut Response, _: TakesOver, _: &HeldSlot) -> SentResponse {
         unreachable!("a stream of many is no connection that could be handed over")
     }
 

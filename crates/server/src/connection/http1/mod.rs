@@ -378,3 +378,24 @@ impl Connection {
         self.refuse(refusal, &arrived[..arrived.len().min(LOG_INPUT_BYTES)]).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::serve_request::answer;
+
+    /// The smaller of the blocks that `runtime::placed` has.
+    const SMALL_BLOCK_BYTES: usize = 3 << 10;
+
+    fn size_of_future<F: Future>(
+        _: impl Fn(&'static mut Connection, Rc<ReceivedRequest>) -> F,
+    ) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_request_that_waits_has_a_small_block() {
+        let bytes = size_of_future(answer);
+        assert!(bytes <= SMALL_BLOCK_BYTES, "{bytes}");
+    }
+}

@@ -115,7 +115,7 @@ impl RequestStream for Connection {
     async fn send(
         &mut self,
         request: &ReceivedRequest,
-        mut response: Response,
+        response: &mut Response,
         env: &Table,
         unread: Unread,
         held: &HeldSlot,
@@ -124,10 +124,10 @@ impl RequestStream for Connection {
         let timing = self.host().timing;
         let quirks = Quirks::of(env, request, self.wish.named);
         let is_head = request.is_head();
-        let delimiter = Delimiter::of(&response, is_head, quirks.understood);
+        let delimiter = Delimiter::of(response, is_head, quirks.understood);
         let must_close = !timing.keep_alive
             || quirks.must_close
-            || quirks::takes_close(&mut response)
+            || quirks::takes_close(response)
             || unread == Unread::Abandon
             || delimiter == Delimiter::Close
             || response.status.drops_connection();
@@ -140,13 +140,13 @@ impl RequestStream for Connection {
     async fn send_refusal(
         &mut self,
         request: &ReceivedRequest,
-        response: Response,
+        response: &mut Response,
         held: Option<&HeldSlot>,
     ) -> SentResponse {
         self.disbelieve_proxy(); // also where a complete head was refused
         let is_head = request.is_head();
         let (told, persist) = (Version::Http11, Persist::Close);
-        let delimiter = Delimiter::of(&response, is_head, told);
+        let delimiter = Delimiter::of(response, is_head, told);
         let kind = ResponseFraming { is_head, told, delimiter, persist };
         let sent = match held {
             Some(held) => self.send_response(response, kind, held).await,
@@ -159,7 +159,7 @@ impl RequestStream for Connection {
     /// 101, or a 2xx to CONNECT. A connection that was handed over never comes back to HTTP.
     async fn hand_over(
         &mut self,
-        mut response: Response,
+        response: &mut Response,
         takes_over: TakesOver,
         held: &HeldSlot,
     ) -> SentResponse {
@@ -240,14 +240,14 @@ impl Connection {
 
     async fn send_response(
         &mut self,
-        mut response: Response,
+        response: &mut Response,
         ResponseFraming { is_head, told, delimiter, persist }: ResponseFraming,
         held: &HeldSlot,
     ) -> SentResponse {
         let mut out = Vec::with_capacity(512);
         let mut head = ResponseHead::new(response.status);
         if !response.is_raw {
-            head = take_head(&mut response, delimiter, persist, self.keep_alive_timeout_s());
+            head = take_head(response, delimiter, persist, self.keep_alive_timeout_s());
             write_head(&self.context, &head, told, response.date_s, &mut out);
         }
         let mut body = std::mem::take(&mut response.body);
@@ -272,9 +272,9 @@ impl Connection {
     }
 
     /// Send a page that nothing was computed for, at once.
-    async fn send_page(&mut self, mut response: Response, kind: ResponseFraming) -> SentResponse {
+    async fn send_page(&mut self, response: &mut Response, kind: ResponseFraming) -> SentResponse {
         let ResponseFraming { is_head, told, delimiter, persist } = kind;
-        let head = take_head(&mut response, delimiter, persist, self.keep_alive_timeout_s());
+        let head = take_head(response, delimiter, persist, self.keep_alive_timeout_s());
         let mut out = Vec::with_capacity(512);
         write_head(&self.context, &head, told, response.date_s, &mut out);
         let head_bytes = out.len() as u64;
