@@ -384,8 +384,8 @@ mod tests {
     use super::*;
     use crate::connection::serve_request::answer;
 
-    /// The smaller of the blocks that `runtime::placed` has.
-    const SMALL_BLOCK_BYTES: usize = 3 << 10;
+    /// The larger of the blocks that `runtime::placed` has.
+    const BLOCK_BYTES: usize = 3 << 10;
 
     fn size_of_future<F: Future>(
         _: impl Fn(&'static mut Connection, Rc<ReceivedRequest>) -> F,
@@ -394,8 +394,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_waits_has_a_small_block() {
+    fn a_request_that_waits_fits_in_a_block() {
         let bytes = size_of_future(answer);
-        assert!(bytes <= SMALL_BLOCK_BYTES, "{bytes}");
+        assert!(bytes <= BLOCK_BYTES, "{bytes}");
     }
 }
