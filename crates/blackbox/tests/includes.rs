@@ -6,6 +6,7 @@ mod pages;
 
 use blackbox::apache::Pair;
 use blackbox::differential::{FRAMING, describe};
+use blackbox::fpm::Fpm;
 use blackbox::{Client, Mpm, Response, Site, each_mpm};
 use pages::{EXECUTABLE, ROWS};
 use std::fs;
@@ -121,7 +122,57 @@ fn a_page_is_for_its_own_client(mpm: Mpm) {
     }
 }
 
+/// PHP-FPM with one child: what one part says is taken in before the next is asked for. A body of
+/// the request is for none of them.
+fn parts_may_be_of_php(mpm: Mpm) {
+    let large = "<?php echo str_repeat('0123456789', 40000), \"\\n\";";
+    let page = "<!--#set var=\"v\" value=\"known\" --><!--#include virtual=\"a.php?x=1\" -->|\
+                <!--#include virtual=\"large.php\" -->|<!--#include virtual=\"a.php\" -->\n";
+    let a = "<?php echo $_SERVER['REQUEST_METHOD'], $_SERVER['QUERY_STRING'], $_SERVER['v'], \
+             strlen(file_get_contents('php://input'));";
+    let site = Site::new(mpm)
+        .file("page.shtml", page)
+        .file("a.php", a)
+        .file("large.php", large)
+        .directives(&["AddOutputFilter INCLUDES .shtml", "Options +Includes"])
+        .directive("AddType text/html .shtml");
+    let socket = site.root().join("fpm.sock");
+    let handler = format!("SetHandler \"proxy:unix:{}|fcgi://localhost\"", socket.display());
+    let Some(_fpm) = Fpm::start("parts_may_be_of_php", &socket, 1) else { return };
+    let server = site.directives(&["<FilesMatch \"\\.php$\">", &handler, "</FilesMatch>"]).start();
+    let expected = format!("GETx=1known0|{}\n|GETknown0\n", "0123456789".repeat(40_000));
+    for round in 0..4 {
+        let mut client = server.connect();
+        match round % 2 {
+            0 => client.send("GET /page.shtml HTTP/1.1\r\nHost: a\r\n\r\n"),
+            _ => {
+                client.send("POST /page.shtml HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+            }
+        };
+        assert_eq!(client.response().text(), expected, "{}", server.error_text());
+    }
+}
+
+/// What a program says beyond a mebibyte is sent as it comes, in its place.
+fn long_output_of_a_program_stays_in_its_place(mpm: Mpm) {
+    let Some(pair) = start("includes", mpm) else { return };
+    let script = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'; \
+                  head -c 3000000 /dev/zero | tr '\\0' x; echo end\n";
+    let path = pair.site.write("long.cgi", script);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    pair.site.write(
+        "long.shtml",
+        "a<!--#include virtual=\"long.cgi\" -->b<!--#exec cmd=\"echo c\" -->d\n",
+    );
+    let [theirs, ours] = [pair.apache.address(), pair.trivet.address()]
+        .map(|server| ask(server, "GET /long.shtml HTTP/1.1"));
+    assert!(ours.body == theirs.body, "{} {}", ours.body.len(), theirs.body.len());
+    assert!(ours.text().ends_with("xend\nbc\nd\n"));
+}
+
 each_mpm! {
+    parts_may_be_of_php,
+    long_output_of_a_program_stays_in_its_place,
     pages_are_those_of_httpd,
     elements_are_found_wherever_they_stand,
     pages_without_end_cost_one_request,
