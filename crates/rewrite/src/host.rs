@@ -107,8 +107,7 @@ async fn rewritten(
                 return to_backend(request, backend, change.no_escape, 669).map(Some);
             }
             if change.passes_through {
-                request.path = url;
-                return Ok(None);
+                return pass_through(request, url).map(|()| None);
             }
             if Scheme::of(&url).is_some() {
                 return Err(redirect(request, trace, None, url, change));
@@ -119,6 +118,18 @@ async fn rewritten(
             local(request, trace, host, url, change.last).map(Some)
         }
     }
+}
+
+/// `[PT]`: other modules see the path as if the client had asked for it.
+fn pass_through(request: &mut RequestContext<'_>, path: Vec<u8>) -> Result<(), Stop> {
+    if path.starts_with(b"/") || path == b"*" {
+        request.path = path;
+        return Ok(());
+    }
+    let path = String::from_utf8_lossy(&path).into_owned();
+    let line = String::from_utf8_lossy(request.received().view().request_line()).into_owned();
+    let text = format!("Invalid URI in request '{path}' '{line}'");
+    Err(Failure::new(Status::BAD_REQUEST, "core", text).id(126).at_error().into())
 }
 
 /// A path of this server: a file name where its first segment is there, else one below the document

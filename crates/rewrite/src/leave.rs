@@ -2,6 +2,7 @@
 //! elsewhere, or handed on to a backend.
 
 use crate::apply::Change;
+use crate::engine::check_field;
 use crate::notes;
 use crate::result::{Scheme, escaped, has_controls, with_prefix};
 use crate::settings::FolderSettings;
@@ -110,6 +111,9 @@ pub(crate) fn redirect(
     trace.say(1, request, folder, || {
         format!("redirect to {} [REDIRECT/{}]", String::from_utf8_lossy(&url), status.code())
     });
+    if let Err(failure) = check_field("Location", &url) {
+        return failure.into();
+    }
     Failure::redirect(status, url).into()
 }
 

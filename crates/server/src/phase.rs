@@ -110,7 +110,12 @@ pub fn in_document_root(request: &RequestContext<'_>, url_path: &[u8]) -> Place 
     let rest = url_path.strip_prefix(prefix).unwrap_or(url_path);
     let at_border = prefix.ends_with(b"/") || rest.is_empty() || rest[0] == b'/';
     let path = if at_border { rest } else { url_path };
-    let below = path.strip_prefix(b"/").unwrap_or(path).to_vec();
+    let below = path.strip_prefix(b"/").unwrap_or(path);
+    // What a rule has made may lead up, as long as it stays below the root.
+    let below = match lexical::parents(below) > 0 && lexical::stays_below(below) {
+        true => lexical::below_root(below),
+        false => below.to_vec(),
+    };
     Place { root: request.host.root.clone(), below }
 }
 
@@ -266,6 +271,8 @@ pub async fn look_up_at<'a>(
 /// The internal redirect to a URL as it would stand in a request: escaped, with its query
 /// (ap_internal_redirect).
 pub fn internal(request: &RequestContext<'_>, url: &[u8]) -> Stop {
+    // What would be a fragment is lost (apr_uri_parse).
+    let url = url.split(|byte| *byte == b'#').next().unwrap_or(url);
     let (raw, query) = match url.iter().position(|byte| *byte == b'?') {
         Some(at) => (&url[..at], Some(url[at + 1..].to_vec())),
         None => (url, None),

@@ -180,7 +180,10 @@ impl<'a> RequestContext<'a> {
         next.method = self.method;
         (next.path, next.query) = (path, query);
         for (name, value) in self.tables.env.iter() {
-            next.tables.env.set(&format!("REDIRECT_{name}"), value);
+            // These two tell of the request before this one only (ap_add_common_vars).
+            if !matches!(name, "REDIRECT_URL" | "REDIRECT_QUERY_STRING") {
+                next.tables.env.set(&format!("REDIRECT_{name}"), value);
+            }
         }
         next.tables.env.set("REDIRECT_STATUS", status.to_string());
         let mut url = match self.settings.core.qualify_redirect_url() {

@@ -10,7 +10,7 @@ impl RequestContext<'_> {
     pub fn open_failure(&self, errno: Errno) -> Failure {
         let path = self.display_path();
         match errno {
-            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => {
+            Errno::NOENT | Errno::NOTDIR => {
                 let text = format!("File does not exist: {path}");
                 Failure::new(Status::NOT_FOUND, "core", text).id(128)
             }
@@ -18,6 +18,12 @@ impl RequestContext<'_> {
                 let text =
                     format!("Symbolic link not allowed or link target not accessible: {path}");
                 Failure::new(Status::FORBIDDEN, "core", text).id(37).at_error()
+            }
+            Errno::NAMETOOLONG => {
+                let url = String::from_utf8_lossy(&self.path);
+                let text = format!("access to {url} failed (filesystem path '{path}')");
+                let failure = Failure::new(Status::FORBIDDEN, "core", text).id(36).at_error();
+                failure.os_error(errno.raw_os_error())
             }
             // Descriptors or memory: the next request may find some again.
             Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => {

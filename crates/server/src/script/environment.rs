@@ -181,7 +181,10 @@ fn script(request: &RequestContext<'_>, env: &mut Table) {
     env.put("SCRIPT_FILENAME", request.mapping.place.path());
     let info = request.mapping.path_info.as_slice();
     // The two may differ in slashes, of which several are as good as one.
-    let start = common_end(&request.path, info);
+    let start = match info.is_empty() {
+        true => request.path.len(),
+        false => common_end(&request.path, info),
+    };
     env.put("SCRIPT_NAME", &request.path[..start]);
     env.unset("PATH_INFO");
     env.unset("PATH_TRANSLATED");

@@ -314,9 +314,10 @@ impl Builder {
         self.open.last().is_some_and(|open| matches!(open.kind, SectionKind::Location(_)))
     }
 
-    /// The argument of the innermost section that has a path, a name or a URL (`cmd->path`).
+    /// The argument of the innermost section (`cmd->path`), which httpd has for an `<If>`, too.
     pub fn section_argument(&self) -> Option<String> {
         self.open.iter().rev().find_map(|section| match &section.kind {
+            SectionKind::If(_) => Some("*If".into()),
             SectionKind::Proxy { name, .. } => Some(name.clone()),
             _ => section.matcher().map(|matcher| matcher.text().to_owned()),
         })

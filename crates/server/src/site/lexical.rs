@@ -61,8 +61,42 @@ pub fn parents(path: &[u8]) -> usize {
     path.split(|byte| *byte == b'/').filter(|part| *part == b"..").count()
 }
 
+/// Whether no segment `..` of a path leads above where it begins.
+pub fn stays_below(path: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    path.split(|byte| *byte == b'/').all(|part| match part {
+        b"" | b"." => true,
+        b".." => match depth.checked_sub(1) {
+            Some(less) => {
+                depth = less;
+                true
+            }
+            None => false,
+        },
+        _ => {
+            depth += 1;
+            true
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_path_stays_below_if_no_step_up_comes_too_early() {
+        for (path, stays) in [
+            ("a/../b", true),
+            ("a/..", true),
+            ("../a", false),
+            ("a/../../b", false),
+            ("a/./../b/..", true),
+            ("/..", false),
+            ("a..b/c", true),
+        ] {
+            assert_eq!(stays_below(path.as_bytes()), stays, "{path}");
+        }
+    }
+
     use super::*;
 
     #[test]
