@@ -162,6 +162,10 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         }
         return Ok(());
     }
+    // Rules have found another URL.
+    if request.mapping.redirect.is_some() {
+        return Ok(());
+    }
     let settings = request.settings.clone();
     if SETTINGS.of(&settings).checks_handler() && handler_name::configured(request)?.is_some() {
         return Ok(());
@@ -223,6 +227,9 @@ fn is_answer(found: &RequestContext<'_>) -> bool {
 /// Whether `FallbackResource` answers: nothing else is there (mod_dir.c, fixup_dflt).
 fn wants_fallback(request: &RequestContext<'_>) -> Result<bool, Stop> {
     let Some(url) = SETTINGS.of(&request.settings).fallback() else { return Ok(false) };
+    if request.mapping.redirect.is_some() {
+        return Ok(false);
+    }
     let is_there = match request.kind() {
         Some(FileType::Directory) => !request.path.ends_with(b"/"),
         Some(_) => true,

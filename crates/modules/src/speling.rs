@@ -306,7 +306,8 @@ fn variants(
 pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
     let is_missing = matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR));
     let is_get = request.method().is_some_and(message::Method::is_get_or_head);
-    let is_on = SETTINGS.of(&request.settings).is_on();
+    // Where rules have found another URL, the name is not wrong.
+    let is_on = SETTINGS.of(&request.settings).is_on() && request.mapping.redirect.is_none();
     if !is_on || !is_missing || !is_get || request.lineage.purpose == LookupPurpose::Sub {
         return NowOrLater::Now(Ok(()));
     }

@@ -9,8 +9,8 @@ use crate::result::Scheme;
 use crate::settings::{FolderSettings, Options, SETTINGS};
 use crate::trace::{MODULE, Trace};
 use message::Status;
+use runtime::file::Errno;
 use server::failure::{Failure, Stop};
-use server::phase;
 use server::request_context::{KEEPS_VARY, RequestContext};
 use server::waiting::{NowOrLater, Waiting};
 
@@ -31,7 +31,7 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let settings = SETTINGS.of(&settings);
     let Some(folder) = settings.folder.as_deref() else { return Ok(()) };
     let trace = Trace::of(request);
-    let file = request.filename();
+    let file = file_name(request);
     let is_proxied = request.mapping.backend.is_some();
     // The folder without its slash: mod_dir sends the client to the right URL.
     let is_folder_itself = folder.strip_suffix('/').is_some_and(|path| path.as_bytes() == file);
@@ -113,13 +113,26 @@ fn again(
         let url = String::from_utf8_lossy(&url);
         format!("internal redirect with {url} [INTERNAL REDIRECT]")
     });
-    let mut whole = url;
+    let mut whole = url.clone();
     if let Some(query) = request.query() {
         whole.push(b'?');
         whole.extend_from_slice(query);
     }
     request.tables.notes.set(KEEPS_VARY, "");
-    Err(phase::internal(request, &whole))
+    request.mapping.rewritten = Some([b"redirect:", &url[..]].concat());
+    request.mapping.redirect = Some(whole);
+    force(request, Some(trace));
+    Ok(())
+}
+
+/// What the URL was mapped to; a folder that was asked for with its slash has it.
+fn file_name(request: &RequestContext<'_>) -> Vec<u8> {
+    let mut name = request.filename();
+    let is_root = request.mapping.place.below.is_empty() && request.mapping.backend.is_none();
+    if is_root && request.path.ends_with(b"/") && !name.ends_with(b"/") {
+        name.push(b'/');
+    }
+    name
 }
 
 /// The URL path of a file name: below the base, the document root, or what an alias covers.
@@ -185,6 +198,10 @@ fn force(request: &mut RequestContext<'_>, trace: Option<Trace>) {
         request.negotiated.content_type = Some(name);
     }
     if let Some(name) = handler {
+        // It gets what the rule has made of the name, which is no file.
+        if request.mapping.redirect.take().is_some() {
+            request.found = Err(Errno::NOENT);
+        }
         trace.say(1, request, None, || {
             let file = request.display_path();
             format!("force filename {file} to have the Content-handler '{name}'")

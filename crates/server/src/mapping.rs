@@ -20,6 +20,9 @@ pub struct Mapping {
     /// The path or URL that rules for rewriting have come to so far, while they are applied
     /// (`r->filename`, too).
     pub rewritten: Option<Vec<u8>>,
+    /// The local URL, escaped and with its query, that answers instead once all fixups have run
+    /// (handler `redirect-handler`): one of them may answer by another redirect before.
+    pub redirect: Option<Vec<u8>>,
     /// How the URL came to that place.
     pub context_info: ContextInfo,
     /// What of the URL is left behind a file (`r->path_info`).
@@ -40,6 +43,7 @@ impl Mapping {
             place: Place { root, below: Vec::new() },
             backend: None,
             rewritten: None,
+            redirect: None,
             context_info: ContextInfo::default(),
             path_info: Vec::new(),
             status: None,

@@ -81,7 +81,11 @@ pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), S
     }
     admit::admit(request).await?;
     hook::run(&phases.kind, request).await?;
-    hook::run(&phases.fixup, request).await
+    hook::run(&phases.fixup, request).await?;
+    match request.mapping.redirect.take() {
+        Some(url) => Err(internal(request, &url)),
+        None => Ok(()),
+    }
 }
 
 /// Whatever made the place: from here on nothing in it leads up or elsewhere, since the path below
