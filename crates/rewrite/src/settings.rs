@@ -164,11 +164,13 @@ impl Merge for HostSettings {
         let of_main = main.options();
         let is_given =
             of_main.has(Options::INHERIT_DOWN) || of_main.has(Options::INHERIT_DOWN_BEFORE);
+        // Where the rules of the main server come first, its maps do.
+        let behind = own.has(Options::INHERIT) || takes && of_main.has(Options::INHERIT_DOWN);
+        let (first, second) = if behind { (self, main) } else { (main, self) };
         let mut maps = self.maps.clone();
         if inherits || takes && is_given {
-            for (name, map) in &main.maps {
-                maps.entry(name.clone()).or_insert_with(|| map.clone());
-            }
+            maps.clone_from(&second.maps);
+            maps.extend(first.maps.iter().map(|(name, map)| (name.clone(), map.clone())));
         }
         let rules = self.rules.over(&main.rules, own, of_main);
         Self { options, rules, maps, is_virtual: self.is_virtual }
