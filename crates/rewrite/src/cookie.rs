@@ -1,6 +1,6 @@
 //! `[CO=...]`: a cookie of a rule (add_cookie of mod_rewrite.c).
 
-use crate::words::atoi;
+use crate::words::atol;
 use server::http_date::http_date;
 use server::request_context::RequestContext;
 
@@ -15,13 +15,13 @@ pub(crate) fn set(request: &mut RequestContext<'_>, text: &[u8]) -> Option<Resul
     let mut words = text.split(|byte| *byte == separator).filter(|word| !word.is_empty());
     let (name, value, domain) = (words.next()?, words.next()?, words.next()?);
     let note = format!("{}_rewrite", String::from_utf8_lossy(name));
-    if request.tables.notes.has(&note) || request.lineage.notes_before.has(&note) {
+    if request.tables.notes.has(&note) || request.is_done(&note) {
         return Some(Err(String::from_utf8_lossy(name).into_owned()));
     }
     let (minutes, path) = (words.next(), words.next());
     let mut cookie =
         [name, b"=", value, b"; path=", path.unwrap_or(b"/"), b"; domain=", domain].concat();
-    if let Some(minutes) = minutes.map(atoi).filter(|minutes| *minutes != 0) {
+    if let Some(minutes) = minutes.map(atol).filter(|minutes| *minutes != 0) {
         let now_s = request.start_us().div_euclid(1_000_000);
         let end_s = now_s.saturating_add(minutes.clamp(-MINUTES_MAX, MINUTES_MAX) * 60);
         cookie.extend_from_slice(b"; expires=");
@@ -40,6 +40,7 @@ pub(crate) fn set(request: &mut RequestContext<'_>, text: &[u8]) -> Option<Resul
     }
     let shown = String::from_utf8_lossy(&cookie).into_owned();
     request.output.always.push(("Set-Cookie".into(), cookie));
+    request.note_done(&note);
     request.tables.notes.set(&note, "set");
     Some(Ok(shown))
 }

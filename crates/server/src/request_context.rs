@@ -39,6 +39,7 @@ use message::Method;
 use runtime::file::{Errno, FileType};
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -52,6 +53,8 @@ pub(crate) struct RequestCommon {
     pub(crate) answers: RefCell<Answers>,
     /// What the answer depends on.
     dependence: Dependence,
+    /// Names of what is done once, whichever of them comes to it.
+    done: RefCell<BTreeSet<String>>,
 }
 
 /// The request as phases and handlers see it and change it (httpd's `request_rec`). Look-ups on its
@@ -216,6 +219,18 @@ impl<'a> RequestContext<'a> {
         });
         next.mark_personal();
         next
+    }
+
+    /// Whether something was done for the request that the client sent.
+    pub fn is_done(&self, what: &str) -> bool {
+        self.common.done.borrow().contains(what)
+    }
+
+    /// Note that it was done, unless this request only looks something up.
+    pub fn note_done(&self, what: &str) {
+        if self.lineage.purpose != LookupPurpose::Sub {
+            self.common.done.borrow_mut().insert(what.to_owned());
+        }
     }
 
     /// The compiled site.
