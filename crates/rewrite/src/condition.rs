@@ -137,7 +137,7 @@ impl Condition {
         };
         let has_case = matches!(test, Test::Regex(_) | Test::Text(..));
         if flags.ignores_case && !has_case {
-            warn_of_case(call, second);
+            warn_of_case(call, &test, text);
         }
         Ok(Self {
             input: Template::parse(first),
@@ -161,7 +161,12 @@ impl Condition {
     }
 }
 
-fn warn_of_case(call: &Call<'_>, pattern: &str) {
+fn warn_of_case(call: &Call<'_>, test: &Test, text: &str) {
+    // What is compared with stands behind an operator of three letters.
+    let pattern = match test {
+        Test::Number(..) => text.get(3..).unwrap_or_default(),
+        _ => text,
+    };
     let position = call.position();
     let text = format!(
         "RewriteCond: NoCase option for non-regex pattern '{pattern}' is not supported and will \
@@ -172,8 +177,10 @@ fn warn_of_case(call: &Call<'_>, pattern: &str) {
 }
 
 fn expression(builder: &Builder, text: &str) -> Result<Test, Error> {
-    let parsed = Expression::parse(text, builder.mode())
-        .map_err(|error| format!("RewriteCond: cannot compile expression \"{text}\": {error}"))?;
+    let place = if builder.is_htaccess() { " in htaccess context" } else { "" };
+    let parsed = Expression::parse(text, builder.mode()).map_err(|error| {
+        format!("RewriteCond: cannot compile expression{place} \"{text}\" {error}")
+    })?;
     Ok(Test::Expression(parsed))
 }
 

@@ -75,7 +75,10 @@ fn engine(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
     let mut given = Options::default();
-    for (nth, word) in call.args.iter().enumerate() {
+    // An argument in quotes may have several.
+    let words = call.args.iter().enumerate();
+    let words = words.flat_map(|(nth, words)| words.split_whitespace().map(move |it| (nth, it)));
+    for (nth, word) in words {
         match Options::named(word) {
             Some(option) => given.add(option),
             None if is_max_redirects(word) => call.warn(

@@ -19,6 +19,7 @@ use server::mapping::Place;
 use server::phase;
 use server::request_context::{LookupPurpose, Query, RequestContext};
 use server::site::lexical;
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
 /// Whether the question mark that a query begins with came out of a group, a variable or a map: a
@@ -201,7 +202,7 @@ fn value_of(
             value.unwrap_or_else(|| unknown.to_vec())
         }
         Variable::Field(name) => {
-            let value = request.field(name).map(<[u8]>::to_vec);
+            let value = field(request, name);
             if value.is_some() && !name.eq_ignore_ascii_case("Host") {
                 looked_at.push(name.to_string());
             }
@@ -216,6 +217,15 @@ fn value_of(
         }
         Variable::Empty | Variable::LookAheadUrl(_) | Variable::LookAheadFile(_) => Vec::new(),
     }
+}
+
+/// The values of all fields of a name, as one (apr_table_compress).
+fn field(request: &RequestContext<'_>, name: &str) -> Option<Vec<u8>> {
+    let received = request.received();
+    let is_meant = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name.as_bytes());
+    let view = received.view();
+    let values: Vec<&[u8]> = view.fields().filter(is_meant).map(|field| field.1).collect();
+    (!values.is_empty()).then(|| values.join(&b", "[..]))
 }
 
 fn env(request: &RequestContext<'_>, name: &str) -> Vec<u8> {
@@ -269,10 +279,8 @@ async fn ahead(engine: &mut Engine<'_, '_>, wanted: &Ahead, is_file: bool) -> Ve
     // In a folder a whole path is no file of which anything is known.
     let by_name = is_file && (folder.is_some() || engine.folder.is_none());
     let found = Box::pin(look_up(engine, &path, by_name)).await;
-    // One look ahead of another: the first has found what there is to find.
-    let variable = innermost(&wanted.variable);
     let value = match &found {
-        Some((sub, _)) => value_of(sub, variable, &mut engine.looked_at),
+        Some((sub, _)) => seen_from(sub, &wanted.variable, &mut engine.looked_at),
         None => Vec::new(),
     };
     engine.say(5, || {
@@ -282,12 +290,19 @@ async fn ahead(engine: &mut Engine<'_, '_>, wanted: &Ahead, is_file: bool) -> Ve
     value
 }
 
-fn innermost(variable: &Variable) -> &Variable {
+/// What a variable is for a look-up. One look ahead of another that leads to the same path finds
+/// nothing.
+fn seen_from(
+    sub: &RequestContext<'_>,
+    variable: &Variable,
+    looked_at: &mut Vec<String>,
+) -> Vec<u8> {
     match variable {
-        Variable::LookAheadUrl(inner) | Variable::LookAheadFile(inner) => {
-            innermost(&inner.variable)
-        }
-        other => other,
+        Variable::LookAheadUrl(inner) | Variable::LookAheadFile(inner) => match may_look_up(sub) {
+            true => seen_from(sub, &inner.variable, looked_at),
+            false => Vec::new(),
+        },
+        other => value_of(sub, other, looked_at),
     }
 }
 
@@ -298,10 +313,11 @@ async fn look_up<'a>(
     is_file: bool,
 ) -> Option<(RequestContext<'a>, Status)> {
     let request = &*engine.request;
-    if is_file && path.starts_with(b"/") {
+    if is_file {
         let mut sub = request.sub(Vec::new(), None);
         let root = request.site().slash.clone();
-        sub.mapping.place = Place { root, below: lexical::below_root(path) };
+        let path = beside(request, path);
+        sub.mapping.place = Place { root, below: lexical::below_root(&path) };
         sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
         let outcome = phase::process_place(&mut sub).await;
         return Some((sub, status(outcome)));
@@ -310,6 +326,16 @@ async fn look_up<'a>(
     sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
     let outcome = phase::process(&mut sub).await;
     Some((sub, status(outcome)))
+}
+
+/// The full name of a file that may be named as one beside that of the request.
+fn beside<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Cow<'p, [u8]> {
+    if path.starts_with(b"/") {
+        return Cow::Borrowed(path);
+    }
+    let own = request.filename();
+    let end = own.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    Cow::Owned([&own[..end], path].concat())
 }
 
 fn status(outcome: Result<(), Stop>) -> Status {

@@ -79,7 +79,11 @@ impl Engine<'_, '_> {
         expression: &Expression,
     ) -> Option<Groups> {
         let mut matches = expr::Matches::default();
+        let named_before = self.request.output.vary.get_mut().len();
         let holds = condition::holds_with(expression, self.request, None, &mut matches).await;
+        if condition.no_vary {
+            self.request.output.vary.get_mut().truncate(named_before);
+        }
         match holds {
             Ok(true) => {
                 let given = (0..10).map(|number| matches.get(number).to_vec()).collect();

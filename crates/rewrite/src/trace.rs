@@ -58,9 +58,9 @@ fn write(level: Level, request: &RequestContext<'_>, folder: Option<&str>, text:
         LookupPurpose::Sub => "subreq",
         LookupPurpose::Main | LookupPurpose::Redirected => "initial",
     };
-    let redirects = match request.lineage.redirects {
-        0 => String::new(),
-        count => format!("/redir#{count}"),
+    let redirects = match (request.lineage.purpose, request.lineage.redirects) {
+        (LookupPurpose::Sub, _) | (_, 0) => String::new(),
+        (_, count) => format!("/redir#{count}"),
     };
     let folder = folder.map(|folder| format!("[perdir {folder}] ")).unwrap_or_default();
     let (host, site) = (request.server_name_for_log(), std::ptr::from_ref(request.host));

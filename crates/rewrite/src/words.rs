@@ -58,8 +58,14 @@ pub(crate) fn is_space(one: char) -> bool {
     matches!(one, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
 }
 
-/// What C's `atoi` makes of a text: the number that it begins with, or 0.
+/// What C's `atoi` makes of a text: the number that it begins with, or 0. Of one that needs more
+/// than 32 bits glibc keeps the lower half.
 pub(crate) fn atoi(text: &[u8]) -> i64 {
+    i64::from(atol(text) as i32)
+}
+
+/// The same for numbers of 64 bits, the greatest of which stands for all that are greater.
+pub(crate) fn atol(text: &[u8]) -> i64 {
     let text = text.trim_ascii_start();
     let (sign, digits) = match text.split_first() {
         Some((b'-', rest)) => (-1, rest),
@@ -118,6 +124,7 @@ mod tests {
         for (text, value) in table {
             assert_eq!(atoi(text), value, "{text:?}");
         }
-        assert_eq!(atoi(&[b'9'; 40]), i64::MAX);
+        assert_eq!(atoi(b"2147483648"), i64::from(i32::MIN));
+        assert_eq!((atoi(&[b'9'; 40]), atol(&[b'9'; 40])), (-1, i64::MAX));
     }
 }
