@@ -129,7 +129,7 @@ fn make_folder(path: &Path) {
 }
 
 /// The lines that both servers read, without an address.
-fn config(name: &str, site: &Scratch) -> String {
+pub(crate) fn config(name: &str, site: &Scratch) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(format!("{name}.conf"));
     let fixture = fs::read_to_string(&path).expect("the configuration is part of this crate");
     let mut lines: Vec<String> =
@@ -169,7 +169,7 @@ pub struct Apache {
 impl Apache {
     /// Starts it in the foreground. It cannot be told to take a free port, so one is looked for;
     /// if another process was faster, another one.
-    fn start(program: &Path, mpm: Mpm, config: &str) -> Self {
+    pub(crate) fn start(program: &Path, mpm: Mpm, config: &str) -> Self {
         for _ in 0..10 {
             let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
             let address = port.expect("there is a free port");

@@ -28,10 +28,12 @@ pub mod php;
 pub mod process;
 pub mod releases;
 pub mod response;
+pub mod rewrite;
 pub mod scratch;
 pub mod segment;
 pub mod server;
 pub mod stub;
+pub mod talk;
 pub mod wait;
 
 pub use cases::{LOAD_HANDLERS, accepts, answers, field, line, plain_site, refuses};

@@ -2,19 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 
 use super::WINGS;
 use super::grounds::{self, FILES, Kind, LINKS};
 use super::rules::{self, Wing};
 use super::spelling::{self, Request};
 use crate::apache::Pair;
-use crate::client::{Client, Failure};
 use crate::dice::Dice;
 use crate::differential::{FRAMING, describe};
 use crate::fpm::Fpm;
 use crate::scratch::Scratch;
-use crate::{Mpm, Response, releases};
+use crate::talk::Talk;
+use crate::{Mpm, releases};
 
 /// Why two answers may differ.
 #[derive(Debug)]
@@ -72,56 +71,22 @@ impl Answer {
 /// Fields that belong to a connection.
 const OF_CONNECTION: [&str; 2] = ["Connection", "Keep-Alive"];
 
-/// One server, asked on one connection as long as that lasts: what one thread remembers is asked
-/// for again.
-struct Talk {
-    server: SocketAddr,
-    /// The patch release of httpd, if it is that.
-    patch: Option<u32>,
-    client: Option<Client>,
-}
-
-impl Talk {
-    fn ask(&mut self, request: &Request) -> Answer {
-        let bytes = request.bytes();
-        let is_head = request.method == "HEAD";
-        let mut result = Err(Failure::Closed);
-        for _ in 0..2 {
-            let client = self.client.get_or_insert_with(|| Client::connect(self.server));
-            result = client.send(&bytes).try_response(is_head);
-            match &result {
-                Ok(response) if !response.says_close() => break,
-                Ok(_) => {
-                    self.client = None;
-                    break;
-                }
-                // A connection that was kept may end at any time.
-                Err(_) => self.client = None,
-            }
+/// Asks one server.
+fn ask(talk: &mut Talk, request: &Request) -> Answer {
+    let ignored = [FRAMING, &OF_CONNECTION].concat();
+    match talk.ask(&request.bytes()) {
+        Ok(response) => {
+            let text = describe(&response, talk.server(), &ignored);
+            let content_type = response.field("Content-Type").unwrap_or("").to_owned();
+            let markers = markers(&text);
+            Answer { status: response.status, content_type, text, markers }
         }
-        self.answer(result)
-    }
-
-    fn answer(&self, result: Result<Response, Failure>) -> Answer {
-        let ignored = [FRAMING, &OF_CONNECTION].concat();
-        match result {
-            Ok(response) => {
-                let response = match self.patch {
-                    Some(patch) => releases::answered_today(response, patch),
-                    None => response,
-                };
-                let text = describe(&response, self.server, &ignored);
-                let content_type = response.field("Content-Type").unwrap_or("").to_owned();
-                let markers = markers(&text);
-                Answer { status: response.status, content_type, text, markers }
-            }
-            Err(failure) => Answer {
-                status: 0,
-                content_type: String::new(),
-                text: format!("no response: {failure}"),
-                markers: BTreeSet::new(),
-            },
-        }
+        Err(failure) => Answer {
+            status: 0,
+            content_type: String::new(),
+            text: format!("no response: {failure}"),
+            markers: BTreeSet::new(),
+        },
     }
 }
 
@@ -172,9 +137,8 @@ pub fn through(
     let pair = Pair::start_over([Mpm::Event, mpm], test, "maze", site, &more)?;
     let _fpm = Fpm::start(test, &pair.site.join("fpm.sock"), 2)?;
     pair.site.wait_until_at_rest(); // else nothing is prepared
-    let talk = |server, patch| Talk { server, patch, client: None };
-    let theirs = talk(pair.apache.address(), Some(releases::httpd_patch()));
-    let ours = talk(pair.trivet.address(), None);
+    let theirs = Talk::new(pair.apache.address(), Some(releases::httpd_patch()));
+    let ours = Talk::new(pair.trivet.address(), None);
     let mut maze = Maze { seed, wings, theirs, ours, shown: BTreeSet::new(), requests: 0 };
     let mut outcome = Outcome::default();
     maze.look_around(&mut outcome);
@@ -213,10 +177,10 @@ impl Maze {
         for path in plain_paths() {
             let request = Request::plain(&path);
             self.requests += 1;
-            let ours = self.ours.ask(&request);
+            let ours = ask(&mut self.ours, &request);
             let is_source = |marker: &&String| is_script(marker) && !self.shown.contains(*marker);
             if ours.markers.iter().any(|marker| is_source(&marker)) {
-                let theirs = self.theirs.ask(&request);
+                let theirs = ask(&mut self.theirs, &request);
                 let target = String::from_utf8_lossy(&request.target()).into_owned();
                 if !ours.markers.is_subset(&theirs.markers) {
                     let rules = self.rules(&request, &target);
@@ -230,8 +194,8 @@ impl Maze {
 
     /// Asks both, and says what is wrong with the answer beside what the other server says.
     fn judge(&mut self, request: &Request, is_warm: bool) -> (Case, Vec<&'static str>) {
-        let theirs = self.theirs.ask(request);
-        let ours = self.ours.ask(request);
+        let theirs = ask(&mut self.theirs, request);
+        let ours = ask(&mut self.ours, request);
         self.requests += 1;
         let target = String::from_utf8_lossy(&request.target()).into_owned();
         let rules = self.rules(request, &target);
@@ -250,9 +214,9 @@ impl Maze {
         if is_warm {
             let plain = Request { method: "GET", edits: Vec::new(), ..request.clone() };
             for _ in 0..3 {
-                self.ours.ask(&plain);
+                ask(&mut self.ours, &plain);
             }
-            let again = [self.ours.ask(request), self.ours.ask(request)];
+            let again = [ask(&mut self.ours, request), ask(&mut self.ours, request)];
             self.requests += 5;
             if again.iter().any(|again| *again != ours) {
                 faults.push("another answer once plain URLs were asked for");
