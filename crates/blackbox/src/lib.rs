@@ -30,6 +30,7 @@ pub mod releases;
 pub mod response;
 pub mod rewrite;
 pub mod scratch;
+pub mod secret;
 pub mod segment;
 pub mod server;
 pub mod stub;
