@@ -40,6 +40,7 @@ impl Engine<'_, '_> {
     pub(crate) async fn run<'l>(&mut self, rules: &'l [Arc<Rule>]) -> Result<Outcome<'l>, Stop> {
         let is_sub = self.request.lineage.purpose == LookupPurpose::Sub;
         let not_for_sub = RuleFlags::NO_SUBREQUEST.with(RuleFlags::REDIRECT);
+        self.spend_round(rules)?;
         let (mut nth, mut round) = (0, 1);
         let (mut changed, mut status, mut last) = (None, 200, None);
         while let Some(rule) = rules.get(nth) {
@@ -82,11 +83,13 @@ impl Engine<'_, '_> {
             if flags.has(RuleFlags::NEXT) {
                 round += 1;
                 self.check_rounds(rule, round)?;
+                self.spend_round(rules)?;
                 nth = 0;
                 continue;
             }
             nth = nth.saturating_add(rule.actions.skip);
         }
+        self.request.check_effort()?;
         let Some((no_escape, passes_through)) = changed else { return Ok(Outcome::Unchanged) };
         let before = self.query_before.take();
         let has_new_query = before.is_some_and(|before| before.as_deref() != self.request.query());
@@ -109,6 +112,12 @@ impl Engine<'_, '_> {
             return true;
         }
         flags.has(RuleFlags::PROXY.with(RuleFlags::LAST))
+    }
+
+    /// What a round through these rules costs, at least.
+    fn spend_round(&self, rules: &[Arc<Rule>]) -> Result<(), Stop> {
+        self.request.spend(rules.len() as u64);
+        Ok(self.request.check_effort()?)
     }
 
     /// A rule that appends to its own result would go on for ever.

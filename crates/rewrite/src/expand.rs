@@ -1,7 +1,7 @@
 //! What the texts of rules come to for a request (do_expand and lookup_variable of mod_rewrite.c).
 //! A text is expanded once: nothing that came from a client is read for variables.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, failure};
 use crate::escape;
 use crate::flags::{RuleActions, RuleFlags};
 use crate::notes;
@@ -17,10 +17,13 @@ use server::evaluate;
 use server::failure::Stop;
 use server::mapping::Place;
 use server::phase;
-use server::request_context::{LookupPurpose, Query, RequestContext};
+use server::request_context::{BYTES_PER_STEP, LookupPurpose, Query, RequestContext};
 use server::site::lexical;
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
+
+/// How many times as long as a request line and a field may be what a text comes to.
+const RECEIVED_TIMES_MAX: usize = 4;
 
 /// Whether the question mark that a query begins with came out of a group, a variable or a map: a
 /// client may have written it as `%3f`.
@@ -94,8 +97,22 @@ async fn pieces(
             }
         }
         mark.look(&out[start..], true);
+        check_length(engine, template, out.len())?;
     }
+    engine.request.spend((out.len() / BYTES_PER_STEP) as u64);
     Ok(out)
+}
+
+/// A variable that is made of itself again and again would take all memory.
+fn check_length(engine: &Engine<'_, '_>, template: &Template, length: usize) -> Result<(), Stop> {
+    let limits = &engine.request.host.limits;
+    let received = limits.request_line_bytes.saturating_add(limits.field_bytes);
+    let most = received.saturating_mul(RECEIVED_TIMES_MAX);
+    if length <= most {
+        return Ok(());
+    }
+    let text = format!("'{}' came to more than {most} bytes", template.text);
+    Err(failure(text).recurring("a text of a rule that is too long").into())
 }
 
 fn group(
@@ -313,6 +330,9 @@ async fn look_up<'a>(
     is_file: bool,
 ) -> Option<(RequestContext<'a>, Status)> {
     let request = &*engine.request;
+    if !request.spend_look_ahead() {
+        return None;
+    }
     if is_file {
         let mut sub = request.sub(Vec::new(), None);
         let root = request.site().slash.clone();

@@ -75,6 +75,7 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
 
 /// What comes behind the walk: all there is for a look-up whose place and settings are known.
 pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    request.check_effort()?;
     let phases = request.phases();
     if request.lineage.purpose != LookupPurpose::Sub {
         hook::run(&phases.header, request).await?;
@@ -169,6 +170,9 @@ pub async fn look_up<'a>(
 /// Where a URL would lead, whoever may see that, if it is one at all. The thread itself waits for
 /// what has to be waited for (`question::here`).
 pub(crate) fn lead<'a>(request: &RequestContext<'a>, url: &[u8]) -> Option<RequestContext<'a>> {
+    if !request.spend_look_ahead() {
+        return None;
+    }
     let mut sub = sub_request(request, url, Query::None).ok()?;
     let _ = question::here(request, process(&mut sub));
     Some(sub)

@@ -6,6 +6,7 @@
 
 mod client;
 mod dependence;
+mod effort;
 mod lineage;
 mod log;
 mod open_failure;
@@ -14,6 +15,7 @@ mod target;
 
 pub use client::{Because, Client};
 use dependence::Dependence;
+pub use effort::BYTES_PER_STEP;
 pub use lineage::{Lineage, LookupPurpose};
 pub use target::Query;
 
@@ -38,7 +40,7 @@ use logging::level::Level;
 use message::Method;
 use runtime::file::{Errno, FileType};
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -53,6 +55,8 @@ pub(crate) struct RequestCommon {
     pub(crate) answers: RefCell<Answers>,
     /// What the answer depends on.
     dependence: Dependence,
+    /// What rules and expressions have cost, in steps.
+    effort: Cell<u64>,
     /// Names of what is done once, whichever of them comes to it.
     done: RefCell<BTreeSet<String>>,
 }

@@ -136,6 +136,9 @@ pub async fn holds_with(
         if looked_up.found.len() >= LOOKED_UP_MAX {
             return Err(format!("the expression looks up more than {LOOKED_UP_MAX} URLs"));
         }
+        if !request.spend_look_ahead() {
+            return Err("for this request too many URLs are looked up".into());
+        }
         let is_there = boxed(|| is_there(request, &url)).await;
         looked_up.found.push((url, is_there));
         *matches = Matches::default();
