@@ -37,7 +37,7 @@ fn enter(builder: &mut Builder, call: &Call<'_>, is_match: bool) -> Done {
     if !words.is_empty() {
         set(builder, call, &name, is_match, &words)?;
     }
-    builder.enter(SectionKind::Proxy { matcher, name, is_match });
+    builder.enter(SectionKind::Proxy { matcher, name, is_match }, call);
     Ok(())
 }
 

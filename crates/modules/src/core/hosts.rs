@@ -6,7 +6,8 @@ use logging::error_format::ErrorFormat;
 use logging::target;
 use message::path::EncodedSlashes;
 use server::site::builder::Builder;
-use server::site::host::{ConfigPlace, HostAddress, HostDraft, ServerName, Trace};
+use server::site::config_place::ConfigPlace;
+use server::site::host::{HostAddress, HostDraft, ServerName, Trace};
 use server::site::{lexical, resolver, wildcard};
 use std::net::IpAddr;
 

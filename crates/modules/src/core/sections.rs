@@ -19,12 +19,12 @@ pub(super) fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
         }
         Argument::Regex(regex) => Matcher::Regex(regex),
     };
-    builder.enter(SectionKind::Directory(matcher));
+    builder.enter(SectionKind::Directory(matcher), call);
     Ok(())
 }
 
 pub(super) fn directory_match(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Directory(matcher(builder, call, true)?));
+    builder.enter(SectionKind::Directory(matcher(builder, call, true)?), call);
     Ok(())
 }
 
@@ -32,7 +32,7 @@ pub(super) fn files(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.check_not_in_limit(call)?;
     check_not_in_location(builder, call)?;
     call.needs_arguments()?;
-    builder.enter(SectionKind::Files(matcher(builder, call, false)?));
+    builder.enter(SectionKind::Files(matcher(builder, call, false)?), call);
     Ok(())
 }
 
@@ -40,7 +40,7 @@ pub(super) fn files_match(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.check_not_in_limit(call)?;
     check_not_in_location(builder, call)?;
     call.needs_arguments()?;
-    builder.enter(SectionKind::Files(matcher(builder, call, true)?));
+    builder.enter(SectionKind::Files(matcher(builder, call, true)?), call);
     Ok(())
 }
 
@@ -53,12 +53,12 @@ fn check_not_in_location(builder: &Builder, call: &Call<'_>) -> Done {
 }
 
 pub(super) fn location(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Location(matcher(builder, call, false)?));
+    builder.enter(SectionKind::Location(matcher(builder, call, false)?), call);
     Ok(())
 }
 
 pub(super) fn location_match(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Location(matcher(builder, call, true)?));
+    builder.enter(SectionKind::Location(matcher(builder, call, true)?), call);
     Ok(())
 }
 
@@ -73,7 +73,7 @@ pub(super) fn if_section(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.check_not_in_limit(call)?;
     call.needs_arguments()?;
     let condition = condition(builder, call, Branch::If)?;
-    builder.enter(SectionKind::If(condition));
+    builder.enter(SectionKind::If(condition), call);
     Ok(())
 }
 
@@ -82,7 +82,7 @@ pub(super) fn else_if(builder: &mut Builder, call: &Call<'_>) -> Done {
     call.needs_arguments()?;
     let condition = condition(builder, call, Branch::ElseIf)?;
     check_before(builder)?;
-    builder.enter(SectionKind::If(condition));
+    builder.enter(SectionKind::If(condition), call);
     Ok(())
 }
 
@@ -92,7 +92,8 @@ pub(super) fn else_section(builder: &mut Builder, call: &Call<'_>) -> Done {
         return Err("<Else> does not take an argument".into());
     }
     check_before(builder)?;
-    builder.enter(SectionKind::If(IfCondition { branch: Branch::Else, expression: None }));
+    let condition = IfCondition { branch: Branch::Else, expression: None, written: "".into() };
+    builder.enter(SectionKind::If(condition), call);
     Ok(())
 }
 
@@ -105,7 +106,7 @@ fn condition(builder: &Builder, call: &Call<'_>, branch: Branch) -> Result<IfCon
     if words.next().is_some() {
         return Err(format!("Multiple {}> arguments not supported.", call.name).into());
     }
-    Ok(IfCondition { branch, expression: Some(Arc::new(expression)) })
+    Ok(IfCondition { branch, expression: Some(Arc::new(expression)), written: text.into() })
 }
 
 /// core.c, ifsection

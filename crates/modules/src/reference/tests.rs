@@ -175,7 +175,7 @@ fn said_of(entry: &Prose) -> Vec<Diagnostic> {
     let permitted =
         Overrides { classes: Scope::HTACCESS, options: u8::MAX, ..Overrides::default() };
     let mut builder = match entry.is_htaccess {
-        true => Builder::for_htaccess("/srv/www", permitted),
+        true => Builder::for_htaccess("/srv/www", "/srv/www/.htaccess", permitted),
         false => Builder::default(),
     };
     builder.server.root = expanded.server_root.into();

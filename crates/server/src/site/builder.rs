@@ -3,6 +3,7 @@
 
 use crate::mpm_settings::help;
 use crate::resolve::{Root, Roots};
+use crate::site::config_place::ConfigPlace;
 use crate::site::expression::Mode;
 use crate::site::host::HostDraft;
 use crate::site::overrides::Overrides;
@@ -205,11 +206,12 @@ impl Build for Builder {
 }
 
 impl Builder {
-    /// A builder for the `.htaccess` file of `folder`, an absolute path without a final slash.
-    pub fn for_htaccess(folder: &str, overrides: Overrides) -> Self {
+    /// A builder for the `.htaccess` file of `folder`, an absolute path without a final slash, of
+    /// which `file` is the name.
+    pub fn for_htaccess(folder: &str, file: &str, overrides: Overrides) -> Self {
         let kind =
             SectionKind::Directory(Matcher::Wildcard(wildcard::WildcardPattern::literal(folder)));
-        let open = vec![Section::new(kind)];
+        let open = vec![Section::new(kind, ConfigPlace::of_file(file))];
         Self { open, overrides: Some(overrides), ..Self::default() }
     }
 
@@ -367,8 +369,8 @@ impl Builder {
     }
 
     /// A section begins.
-    pub fn enter(&mut self, kind: SectionKind) {
-        self.open.push(Section::new(kind));
+    pub fn enter(&mut self, kind: SectionKind, call: &Call<'_>) {
+        self.open.push(Section::new(kind, ConfigPlace::from(&call.position())));
     }
 
     /// The innermost section ends. What stands inside of another one belongs to its settings.
@@ -396,7 +398,8 @@ impl Builder {
     /// The settings of a provider's alias begin: those of a section that covers nothing.
     pub fn enter_alias(&mut self) {
         let nowhere = wildcard::WildcardPattern::literal("/");
-        self.open.push(Section::new(SectionKind::Directory(Matcher::Wildcard(nowhere))));
+        let kind = SectionKind::Directory(Matcher::Wildcard(nowhere));
+        self.open.push(Section::new(kind, ConfigPlace::default()));
         self.in_alias = true;
     }
 

@@ -2,11 +2,11 @@
 
 use crate::content_coding::Coding;
 use crate::resolve::Root;
+use crate::site::config_place::ConfigPlace;
 use crate::site::custom_log::{AccessLog, LogDraft};
 use crate::site::locate::Sections;
 use crate::site::settings::{HostSettings, Section, Settings};
 use crate::site::timing::{Timing, TimingDraft};
-use config::Position;
 use logging::error_format::ErrorFormats;
 use logging::errors::ErrorLog;
 use logging::level::Levels;
@@ -89,21 +89,6 @@ impl HostDraft {
     }
 }
 
-/// Where something was configured, for messages and dumps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConfigPlace {
-    /// The file.
-    pub(crate) file: Arc<str>,
-    /// Its line.
-    pub(crate) line: u32,
-}
-
-impl From<&Position> for ConfigPlace {
-    fn from(position: &Position) -> Self {
-        Self { file: position.file.clone(), line: position.line }
-    }
-}
-
 /// `ServerName [scheme://]name[:port]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerName {
@@ -154,6 +139,8 @@ impl HostAddress {
 pub struct Host {
     /// Its place among the hosts of the site; the main server is 0.
     pub index: usize,
+    /// Where it was configured.
+    pub(crate) place: ConfigPlace,
     pub(crate) name: Option<ServerName>,
     /// `ServerAlias`
     pub(crate) aliases: Vec<String>,

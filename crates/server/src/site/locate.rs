@@ -326,6 +326,7 @@ fn slashes(path: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::config_place::ConfigPlace;
     use crate::site::section::SectionKind;
     use crate::site::wildcard::WildcardPattern;
 
@@ -337,7 +338,10 @@ mod tests {
         let kind = || SectionKind::Directory(Matcher::Wildcard(WildcardPattern::literal("/srv")));
         for (text_bytes, most) in [(100, COMBINATIONS_MAX), (TEXT_BYTES_MAX / 4, 4)] {
             for _ in 0..2 * COMBINATIONS_MAX {
-                let section = Arc::new(Section { text_bytes, ..Section::new(kind()) });
+                let section = Arc::new(Section {
+                    text_bytes,
+                    ..Section::new(kind(), ConfigPlace::default())
+                });
                 let mut layers = Layers { settings: base.clone(), key: vec![0], text_bytes: 0 };
                 merged.lay(&of, &mut layers, &[section]);
             }

@@ -3,6 +3,7 @@
 
 pub(crate) mod access_file;
 pub mod builder;
+pub mod config_place;
 pub mod custom_log;
 pub mod dump;
 pub mod expression;
@@ -310,6 +311,7 @@ impl Host {
         let names = draft.access_file_names.as_ref().or(main.access_file_names.as_ref());
         Ok(Self {
             index,
+            place: draft.place.clone(),
             name: draft.server_name.clone(),
             aliases: draft.aliases.clone(),
             server_path: draft.server_path.clone(),
@@ -333,10 +335,8 @@ impl Host {
             },
             trace: draft.trace.or(main.trace).unwrap_or(Trace::On),
             merge_slashes: draft.merge_slashes.or(main.merge_slashes).unwrap_or(true),
-            access_file_names: match names {
-                Some(names) => names.as_slice().into(),
-                None => [".htaccess".to_owned()].as_slice().into(),
-            },
+            access_file_names: names
+                .map_or_else(|| [".htaccess".to_owned()].into(), |names| names.as_slice().into()),
             // httpd's AP_DEFAULT_MAX_INTERNAL_REDIRECTS and AP_DEFAULT_MAX_SUBREQ_DEPTH.
             internal_limits: draft.internal_limits.or(main.internal_limits).unwrap_or((10, 10)),
             error_log: opened.logs.error_log(draft, main, log_name.clone())?,

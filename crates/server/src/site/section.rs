@@ -45,6 +45,20 @@ pub struct IfCondition {
     pub branch: Branch,
     /// `None` for `<Else>`.
     pub expression: Option<Arc<Expression>>,
+    /// The expression as it was written.
+    pub written: Box<str>,
+}
+
+impl IfCondition {
+    /// How it begins.
+    pub(crate) fn shown(&self) -> String {
+        let name = match self.branch {
+            Branch::If => "If",
+            Branch::ElseIf => "ElseIf",
+            Branch::Else => return "<Else>".into(),
+        };
+        format!("<{name} \"{}\">", self.written)
+    }
 }
 
 /// Which part of a chain.
@@ -64,6 +78,14 @@ impl Matcher {
         match self {
             Self::Wildcard(pattern) => pattern.text(),
             Self::Regex(regex) => regex.as_str(),
+        }
+    }
+
+    /// The beginning of a section of this name.
+    pub(crate) fn shown(&self, name: &str) -> String {
+        match self {
+            Self::Wildcard(pattern) => format!("<{name} \"{}\">", pattern.text()),
+            Self::Regex(regex) => format!("<{name}Match \"{}\">", regex.as_str()),
         }
     }
 

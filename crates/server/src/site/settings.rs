@@ -4,6 +4,7 @@
 //! A section holds a [`Settings`] with only its own values set; [`Settings::merge`] lays an inner
 //! one over an outer one in httpd's order. What is read per request is the merged form.
 
+use super::config_place::ConfigPlace;
 use super::section::{Matcher, SectionKind};
 use super::store::{Key, Store, StoreOwner};
 pub mod core;
@@ -61,6 +62,8 @@ pub struct Section {
     /// Tells sections apart, for caches of merged settings; never used twice in a process.
     pub(crate) id: u32,
     pub(crate) kind: SectionKind,
+    /// Where it begins.
+    pub(crate) place: ConfigPlace,
     /// What the section itself says, without those around it.
     pub settings: Settings,
     /// Length of the `.htaccess` file that it is, about as large as what it holds; 0 for the rest,
@@ -72,9 +75,23 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
 impl Section {
     /// A section without settings.
-    pub(crate) fn new(kind: SectionKind) -> Self {
+    pub(crate) fn new(kind: SectionKind, place: ConfigPlace) -> Self {
         let id = NEXT_ID.fetch_add(1, Relaxed);
-        Self { id, kind, settings: Settings::default(), text_bytes: 0 }
+        Self { id, kind, place, settings: Settings::default(), text_bytes: 0 }
+    }
+
+    /// How it begins; a `.htaccess` file has nothing but its name.
+    pub(crate) fn shown(&self) -> String {
+        if self.place.line().is_none() {
+            return self.place.file().to_owned();
+        }
+        match &self.kind {
+            SectionKind::Directory(matcher) => matcher.shown("Directory"),
+            SectionKind::Files(matcher) => matcher.shown("Files"),
+            SectionKind::Location(matcher) => matcher.shown("Location"),
+            SectionKind::Proxy { matcher, .. } => matcher.shown("Proxy"),
+            SectionKind::If(condition) => condition.shown(),
+        }
     }
 
     /// What its path or name is compared with; `None` for an `<If>`.

@@ -224,7 +224,7 @@ fn parse(
     let expanded = language.expand(vec![tree], &overrides);
     let mut said = expanded.diagnostics;
     let nodes: Vec<Node> = expanded.nodes.into_iter().flatten().collect();
-    let section = settings(language, folder, &nodes, overrides, &mut said);
+    let section = settings(language, (folder, name), &nodes, overrides, &mut said);
     let before = said.iter().take_while(|said| said.severity != Severity::Error);
     let warnings = before.filter_map(|said| Some((said.id?, said.text.clone())));
     ParsedText { section, warnings: warnings.take(WARNINGS_MAX).collect() }
@@ -233,13 +233,13 @@ fn parse(
 /// From lines to settings; what is `said` about them is added to what was said before.
 fn settings(
     language: &Language,
-    folder: &str,
+    (folder, name): (&str, &str),
     nodes: &[Node],
     overrides: Overrides,
     said: &mut Vec<Diagnostic>,
 ) -> Result<Arc<Section>, Arc<str>> {
     first_error(said)?;
-    let mut builder = Builder::for_htaccess(folder, overrides);
+    let mut builder = Builder::for_htaccess(folder, name, overrides);
     language.introduce(&mut builder);
     said.extend(config::apply(nodes, &language.index, &mut builder));
     first_error(said)?;
