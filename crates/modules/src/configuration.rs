@@ -216,6 +216,25 @@ impl Configured {
     /// # Errors
     /// A text for standard error.
     pub fn open(&self, is_alone: bool) -> Result<Server, String> {
+        self.check_whole()?;
+        let mut server = Server::open(&self.builder, self.index.clone(), &MODULES)?;
+        if is_alone {
+            server.site.mpm.is_alone = true;
+        }
+        Ok(server)
+    }
+
+    /// Open folders and tables, to explain requests.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_to_explain(&self) -> Result<Server, String> {
+        self.check_whole()?;
+        Server::open_to_explain(&self.builder, self.index.clone(), &MODULES)
+    }
+
+    /// Whether nothing is missing that a server cannot be without.
+    fn check_whole(&self) -> Result<(), String> {
         let builder = &self.builder;
         if builder.server.listen.is_empty() {
             let text =
@@ -227,11 +246,7 @@ impl Configured {
                         child processes: add User and Group"
                 .into());
         }
-        let mut server = Server::open(builder, self.index.clone(), &MODULES)?;
-        if is_alone {
-            server.site.mpm.is_alone = true;
-        }
-        Ok(server)
+        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ use server::request_context::{Query, RequestContext};
 use server::site::builder::Builder;
 use server::site::settings::DirectoryKey;
 use server::site::store::{Merge, either};
+use server::steps::StepKind;
 use server::waiting::{NowOrLater, Waiting};
 
 /// The module and its table.
@@ -156,6 +157,8 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         let is_get = request.method().is_some_and(Method::is_get_or_head);
         let is_careful = !is_get && request.tables.env.has("redirect-carefully");
         if SETTINGS.of(&request.settings).redirects_to_slash() && !is_careful {
+            let text = || "DirectorySlash: the URL of a directory ends with a slash".into();
+            request.explain(StepKind::Place, text);
             return Err(
                 Failure::redirect(Status::MOVED_PERMANENTLY, slash_location(request)).into()
             );
@@ -187,6 +190,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
                 if let Some(status) = SETTINGS.of(&settings).index_redirect() {
                     return Err(index_redirect(request, status, &found).into());
                 }
+                request.explain(StepKind::Place, || format!("DirectoryIndex: {name} answers"));
                 request.adopt(found);
                 return Ok(());
             }
@@ -245,6 +249,7 @@ async fn fallback(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     };
     let found = phase::look_up(request, url.as_bytes(), Query::Inherited).await?;
     if is_answer(&found) {
+        request.explain(StepKind::Place, || format!("FallbackResource: {url} answers"));
         request.adopt(found);
     }
     Ok(())

@@ -25,6 +25,21 @@ impl Serve {
     /// # Errors
     /// A text for standard error that names every mistake, or what could not be opened.
     pub fn open(&self) -> Result<(Server, ConfigurationReport), String> {
+        let (builder, index, report) = self.read()?;
+        Ok((Server::open(&builder, index.into(), &MODULES)?, report))
+    }
+
+    /// Build what `trivet serve` would serve, to explain requests.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_to_explain(&self) -> Result<(Server, ConfigurationReport), String> {
+        let (builder, index, report) = self.read()?;
+        Ok((Server::open_to_explain(&builder, index.into(), &MODULES)?, report))
+    }
+
+    /// Read what there is to say.
+    fn read(&self) -> Result<(Builder, DirectiveIndex<Builder>, ConfigurationReport), String> {
         let serve = self;
         let text = defaults::text(serve)?;
         let mut builder = Builder::default();
@@ -51,7 +66,7 @@ impl Serve {
             return Err(report.text);
         }
         defaults::complete(serve, &mut builder.server)?;
-        Ok((Server::open(&builder, index.into(), &MODULES)?, report))
+        Ok((builder, index, report))
     }
 }
 

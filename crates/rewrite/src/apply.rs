@@ -5,8 +5,10 @@ use crate::flags::RuleFlags;
 use crate::notes;
 use crate::rule::Rule;
 use crate::substitute::Applied;
+use pattern::Captures;
 use server::failure::Stop;
 use server::request_context::LookupPurpose;
+use server::steps::StepKind;
 use std::sync::Arc;
 
 /// What came of a list of rules (`rulestatus`).
@@ -47,12 +49,19 @@ impl Engine<'_, '_> {
             nth += 1;
             let flags = rule.actions.flags;
             if is_sub && flags.has(not_for_sub) {
+                self.request.explain_line(StepKind::Rule, &rule.position, || {
+                    format!("{} is passed over in a look-up", rule.shown())
+                });
                 continue;
             }
             self.decisive.clear();
             let applied = self.apply(rule, &mut status).await?;
             if matches!(applied, Applied::No) {
                 // What is chained to a rule that does not match is passed over.
+                if flags.has(RuleFlags::CHAIN) {
+                    let text = || "the rules that are chained to it are passed over".into();
+                    self.request.explain(StepKind::RuleResult, text);
+                }
                 while rules.get(nth - 1).is_some_and(|it| it.actions.flags.has(RuleFlags::CHAIN)) {
                     nth += 1;
                 }
@@ -60,7 +69,7 @@ impl Engine<'_, '_> {
             }
             if !flags.has(RuleFlags::NO_SUBSTITUTION) {
                 let output = || format!("setting lastsub to rule with output {}", rule.output.text);
-                self.say(2, output);
+                self.say_in_log(2, output);
                 last = Some(rule);
             }
             self.check_length(rule)?;
@@ -86,6 +95,10 @@ impl Engine<'_, '_> {
                 self.spend_round(rules)?;
                 nth = 0;
                 continue;
+            }
+            if rule.actions.skip > 0 {
+                let text = || format!("the next {} rules are passed over", rule.actions.skip);
+                self.request.explain(StepKind::RuleResult, text);
             }
             nth = nth.saturating_add(rule.actions.skip);
         }
@@ -151,13 +164,16 @@ impl Engine<'_, '_> {
     /// Apply one rule; `status` is set if it redirects.
     async fn apply(&mut self, rule: &Arc<Rule>, status: &mut u16) -> Result<Applied, Stop> {
         self.find_subject();
-        self.say(3, || {
+        self.say_in_log(3, || {
             let subject = String::from_utf8_lossy(&self.subject);
             format!("applying pattern '{}' to uri '{subject}'", rule.pattern)
         });
+        self.request.explain_line(StepKind::Rule, &rule.position, || rule.shown());
         let Some(captures) = rule.find(&self.subject).map_err(|_| self.limit(rule))? else {
+            self.explain_match(None);
             return Ok(Applied::No);
         };
+        self.explain_match(Some(captures.as_ref()));
         self.looked_at.clear();
         self.of_condition = Groups::default();
         let source = if captures.is_some() { self.subject.clone() } else { Vec::new() };
@@ -168,6 +184,22 @@ impl Engine<'_, '_> {
         self.substitute(rule, status).await
     }
 
+    /// Tell what a pattern has found; `Some(None)` is that it did not match, which its `!` wants.
+    fn explain_match(&self, found: Option<Option<&Captures>>) {
+        self.request.explain(StepKind::RuleResult, || {
+            let subject = String::from_utf8_lossy(&self.subject);
+            let Some(found) = found else { return format!("'{subject}' does not match") };
+            let mut text = format!("'{subject}' matches");
+            for number in 1..10 {
+                let range = found.and_then(|found| found.get(number));
+                if let Some(group) = range.and_then(|range| self.subject.get(range)) {
+                    text += &format!(", ${number}='{}'", String::from_utf8_lossy(group));
+                }
+            }
+            text
+        });
+    }
+
     /// What patterns are compared with: the whole URL, or the path within the folder of the rules.
     fn find_subject(&mut self) {
         self.subject.clear();
@@ -176,7 +208,7 @@ impl Engine<'_, '_> {
         let Some(folder) = self.folder else { return };
         let path_info = &self.request.mapping.path_info;
         if !path_info.is_empty() {
-            self.say(3, || {
+            self.say_in_log(3, || {
                 let [url, path_info] = [url, path_info].map(String::from_utf8_lossy);
                 format!("add path info postfix: {url} -> {url}{path_info}")
             });
@@ -184,7 +216,7 @@ impl Engine<'_, '_> {
         }
         let is_proxied = self.request.mapping.backend.is_some();
         if !is_proxied && self.subject.starts_with(folder.as_bytes()) {
-            self.say(3, || {
+            self.say_in_log(3, || {
                 let subject = String::from_utf8_lossy(&self.subject);
                 let rest = String::from_utf8_lossy(&self.subject[folder.len()..]);
                 format!("strip per-dir prefix: {subject} -> {rest}")

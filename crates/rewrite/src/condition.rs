@@ -3,7 +3,7 @@
 
 use crate::template::Template;
 use crate::words::{self, Words, atoi};
-use config::{Call, Error};
+use config::{Call, Error, Position};
 use pattern::Regex;
 use server::site::builder::Builder;
 use server::site::expression::Expression;
@@ -27,6 +27,8 @@ pub(crate) struct Condition {
     pub(crate) no_vary: bool,
     /// The pattern as it was written, for the log.
     pub(crate) pattern: Box<str>,
+    /// Where it stands.
+    pub(crate) position: Position,
 }
 
 /// What an input is compared with.
@@ -147,6 +149,7 @@ impl Condition {
             or_next: flags.or_next,
             no_vary: flags.no_vary,
             pattern: second.into(),
+            position: call.position(),
         })
     }
 

@@ -72,6 +72,11 @@ impl<'r, 'a> Engine<'r, 'a> {
         self.trace.say(level, self.request, self.folder, text);
     }
 
+    /// Say in the log what is told otherwise where the request is explained.
+    pub(crate) fn say_in_log(&self, level: usize, text: impl FnOnce() -> String) {
+        self.trace.say_in_log(level, self.request, self.folder, text);
+    }
+
     /// The same where httpd does not name the folder.
     pub(crate) fn say_without_folder(&self, level: usize, text: impl FnOnce() -> String) {
         self.trace.say(level, self.request, None, text);

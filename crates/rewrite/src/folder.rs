@@ -12,12 +12,18 @@ use message::Status;
 use runtime::file::Errno;
 use server::failure::{Failure, Stop};
 use server::request_context::{KEEPS_VARY, RequestContext};
+use server::steps::StepKind;
 use server::waiting::{NowOrLater, Waiting};
 
 /// Fixup hook, before all others.
 pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
     let settings = SETTINGS.of(&request.settings);
     let has_rules = settings.is_on() && settings.folder.is_some();
+    if !settings.is_on() && !settings.rules.list.is_empty() {
+        let count = settings.rules.list.len();
+        let text = || format!("RewriteEngine is off: {count} rules are not applied");
+        request.explain(StepKind::Rule, text);
+    }
     if !has_rules || settings.rules.list.is_empty() && request.tables.notes.is_empty() {
         force(request, None);
         return NowOrLater::Now(Ok(()));
@@ -49,6 +55,7 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     check_links(request)?;
     let path_info = request.mapping.path_info.clone();
     request.mapping.rewritten = Some(file.clone());
+    request.explain(StepKind::Rule, || format!("rules of {folder}, for what is behind that"));
     let mut engine = Engine::new(request, Some(folder), trace);
     let outcome = engine.run(&settings.rules.list).await;
     let url = request.mapping.rewritten.take().unwrap_or_default();

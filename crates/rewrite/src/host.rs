@@ -18,6 +18,7 @@ use server::mapping::Place;
 use server::phase;
 use server::request_context::{LookupPurpose, RequestContext};
 use server::response::Response;
+use server::steps::StepKind;
 use server::waiting::{NowOrLater, Waiting};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -28,6 +29,11 @@ pub(crate) fn translate<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, 
     let host = HOST_SETTINGS.of(&request.host.modules);
     // A virtual host that says nothing has no rules, though the engine may be on.
     let is_own = host.is_virtual == (request.host.index != 0);
+    if !folder.is_on() && is_own && !host.rules.list.is_empty() {
+        let count = host.rules.list.len();
+        let text = || format!("RewriteEngine is off: {count} rules are not applied");
+        request.explain(StepKind::Rule, text);
+    }
     if !folder.is_on() || !is_own {
         return NowOrLater::Now(Ok(None));
     }
@@ -86,7 +92,8 @@ async fn rewritten(
     trace: Trace,
 ) -> Result<Option<Place>, Stop> {
     request.mapping.rewritten = Some(request.path.clone());
-    trace.say(2, request, None, || {
+    request.explain(StepKind::Rule, || "rules of the host".into());
+    trace.say_in_log(2, request, None, || {
         let path = String::from_utf8_lossy(&request.path);
         format!("init rewrite engine with requested uri {path}")
     });

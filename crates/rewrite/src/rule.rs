@@ -20,6 +20,8 @@ pub(crate) struct Rule {
     /// The pattern without its `!`.
     pub(crate) pattern: Box<str>,
     pub(crate) output: Template,
+    /// The flags as they were written, with their brackets.
+    flags: Box<str>,
     /// So many segments `..` are the administrator's.
     pub(crate) own_parents: usize,
     pub(crate) actions: RuleActions,
@@ -59,6 +61,7 @@ impl Rule {
             prefix: LiteralPrefix::of(prefix, flags.ignore_case),
             pattern: pattern.into(),
             output: Template::parse(output),
+            flags: third.unwrap_or_default().into(),
             own_parents: lexical::parents(output.as_bytes()),
             actions,
             conditions,
@@ -78,6 +81,13 @@ impl Rule {
             (None, true) => Some(None),
             _ => None,
         })
+    }
+
+    /// The line, about as it was written.
+    pub(crate) fn shown(&self) -> String {
+        let not = if self.actions.flags.has(RuleFlags::NOT) { "!" } else { "" };
+        let text = format!("RewriteRule {not}{} {}", self.pattern, self.output.text);
+        if self.flags.is_empty() { text } else { format!("{text} {}", self.flags) }
     }
 
     /// Whether to apply it may have to wait.

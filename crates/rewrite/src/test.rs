@@ -10,6 +10,7 @@ use runtime::file::{self, FileType};
 use server::failure::Stop;
 use server::phase::condition;
 use server::site::expression::Expression;
+use server::steps::StepKind;
 
 impl Engine<'_, '_> {
     /// Whether the rule may be applied.
@@ -60,7 +61,7 @@ impl Engine<'_, '_> {
         if let Some(groups) = found.filter(|_| keeps && !condition.is_negated) {
             self.of_condition = groups;
         }
-        self.say(4, || {
+        let shown = || {
             let has_input = !matches!(condition.test, Test::Expression(_));
             format!(
                 "RewriteCond: input='{}' pattern='{}'{} => {}",
@@ -69,7 +70,9 @@ impl Engine<'_, '_> {
                 if condition.ignores_case { " [NC]" } else { "" },
                 if holds { "matched" } else { "not-matched" }
             )
-        });
+        };
+        self.say_in_log(4, shown);
+        self.request.explain_line(StepKind::RuleResult, &condition.position, shown);
         Ok(holds)
     }
 

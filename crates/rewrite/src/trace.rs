@@ -1,8 +1,10 @@
 //! What the error log says about each step, from `LogLevel rewrite:trace1` to `trace8`: people and
-//! tools read it, so the words are httpd's (do_rewritelog of mod_rewrite.c).
+//! tools read it, so the words are httpd's (do_rewritelog of mod_rewrite.c). Where a request is
+//! explained they are told there.
 
 use logging::level::Level;
 use server::request_context::{LookupPurpose, RequestContext};
+use server::steps::StepKind;
 
 /// The name of the module in the log.
 pub(crate) const MODULE: &str = "rewrite";
@@ -20,7 +22,12 @@ const LEVELS: [Level; 8] = [
 
 /// How much is said about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Trace(usize);
+pub(crate) struct Trace {
+    /// The highest level that is logged.
+    logged: usize,
+    /// Whether the request is explained.
+    is_explained: bool,
+}
 
 impl Trace {
     pub(crate) fn of(request: &RequestContext<'_>) -> Self {
@@ -29,7 +36,7 @@ impl Trace {
             // It is said of each request, so each is looked up.
             request.mark_personal();
         }
-        Self(count)
+        Self { logged: count, is_explained: request.is_explained() }
     }
 
     /// Say something at level 1 to 8, in the rules of `folder` if they are a folder's.
@@ -40,7 +47,21 @@ impl Trace {
         folder: Option<&str>,
         text: impl FnOnce() -> String,
     ) {
-        if level <= self.0 {
+        if self.is_explained {
+            return request.explain(StepKind::RuleResult, text);
+        }
+        self.say_in_log(level, request, folder, text);
+    }
+
+    /// Say something that explains nothing which is not told otherwise.
+    pub(crate) fn say_in_log(
+        self,
+        level: usize,
+        request: &RequestContext<'_>,
+        folder: Option<&str>,
+        text: impl FnOnce() -> String,
+    ) {
+        if level <= self.logged {
             write(LEVELS[level - 1], request, folder, &text());
         }
     }

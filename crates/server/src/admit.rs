@@ -25,6 +25,15 @@ pub(crate) async fn admit(request: &mut RequestContext<'_>) -> Result<(), Stop> 
     outcome
 }
 
+/// What came of it, in words.
+pub(crate) fn shown(admitted: &Result<(), Stop>) -> String {
+    match admitted {
+        Ok(()) => "allowed".into(),
+        Err(Stop::Failure(failure)) => format!("refused with {}", failure.status.code()),
+        Err(Stop::Internal(..)) => "answered by another URL".into(),
+    }
+}
+
 /// For what `request` is asked who may see it.
 fn judged(request: &RequestContext<'_>) -> Judged {
     Judged { settings: request.settings.clone(), folder: folder(request) }

@@ -17,6 +17,7 @@ use crate::site::Site;
 use crate::site::host::Host;
 use crate::site::locate::Merged;
 use crate::slots::Slots;
+use crate::steps::StepList;
 use crate::thread_state::ThreadState;
 use http1::HeadParser;
 use logging::access::TimeCache;
@@ -94,6 +95,8 @@ pub struct Context {
     connections_max: u32,
     descriptors: Descriptors,
     accept_complained_s: Cell<i64>,
+    /// What is decided about a request that somebody has explained.
+    pub(crate) steps: Option<StepList>,
 }
 
 /// Buffers that are only used between two waits, and therefore once per thread.
@@ -186,6 +189,7 @@ impl Context {
             connections_max,
             descriptors,
             accept_complained_s: Cell::new(0),
+            steps: None,
             server,
             board,
             process,

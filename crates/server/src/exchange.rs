@@ -20,6 +20,7 @@ use crate::sharing::{self, KeptPart};
 use crate::site::host::{Host, Trace};
 use crate::site::names::UseCanonicalName;
 use crate::site::settings::Settings;
+use crate::steps::StepKind;
 use crate::waiting::NowOrLater;
 use crate::{byterange, compat, error_document, fields, log_conditions};
 use logging::level::Level;
@@ -116,7 +117,8 @@ async fn conclude(
         Ok(response) => response,
         Err(stop) => boxed(|| settle(&mut request, stop, &mut ran)).await,
     };
-    let content = request.phases().content;
+    // What a page is made of asks others.
+    let content = request.phases().content.filter(|_| !request.is_explained());
     // Before the filters, which change what this is about.
     let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&request, &response));
     let filtered = match content {
@@ -247,6 +249,7 @@ fn bad_path(status: Status, raw: &[u8]) -> Failure {
 async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<Response, Stop> {
     let asked = request.path.clone();
     let handler = look_up(request).await?;
+    request.explain(StepKind::Answer, || format!("handler {}", handler.name()));
     ran.handler = Some(handler.name());
     ran.reusable = None;
     if sharing::choice_may_be_kept(request, &asked) {
@@ -263,6 +266,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<R
 
 /// Look up, and choose a handler.
 async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
+    request.explain(StepKind::Request, || request.shown_target());
     if request.lineage.purpose == LookupPurpose::Redirected {
         // As internal_internal_redirect of http_request.c.
         hook::run(&request.phases().read, request).await?;

@@ -16,6 +16,7 @@ use crate::request_context::{LookupPurpose, Query, RequestContext};
 use crate::response::{Body, Response};
 use crate::site::host::Host;
 use crate::site::lexical;
+use crate::steps::StepKind;
 use crate::waiting::{NowOrLater, Waiting};
 use crate::{admit, walk};
 use message::{Method, Status};
@@ -38,6 +39,9 @@ pub fn run_command<'l>(
 
 /// Everything that is to be known before something can answer. For a look-up this is all there is.
 pub async fn process(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    if request.lineage.purpose == LookupPurpose::Sub {
+        request.explain(StepKind::LookUp, || request.shown_target());
+    }
     translate(request).await?;
     walk(request).await?;
     after_walk(request).await
@@ -46,6 +50,7 @@ pub async fn process(request: &mut RequestContext<'_>) -> Result<(), Stop> {
 /// Find the file or folder, and what holds for it.
 pub async fn walk(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let layers = walk::walk(request).await?;
+    request.explain(StepKind::Place, || request.shown_place());
     // Conditions may look at names, and say which names there are.
     hostname_lookups::prepare(request).await?;
     condition::walk(request, layers).await?;
@@ -68,7 +73,14 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
     }
     request.mapping.place = match hook::first(&request.phases().translate, request).await? {
         Some(place) => place,
-        None => in_document_root(request, &request.path),
+        None => {
+            let place = in_document_root(request, &request.path);
+            request.explain(StepKind::Place, || {
+                let root = String::from_utf8_lossy(request.host.root.path_bytes());
+                format!("below the DocumentRoot {root}")
+            });
+            place
+        }
     };
     check_place(request)
 }
@@ -80,7 +92,9 @@ pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), S
     if request.lineage.purpose != LookupPurpose::Sub {
         hook::run(&phases.header, request).await?;
     }
-    admit::admit(request).await?;
+    let admitted = admit::admit(request).await;
+    request.explain(StepKind::Access, || admit::shown(&admitted));
+    admitted?;
     hook::run(&phases.kind, request).await?;
     hook::run(&phases.fixup, request).await?;
     match request.mapping.redirect.take() {

@@ -7,6 +7,7 @@
 mod client;
 mod dependence;
 mod effort;
+mod explained;
 mod lineage;
 mod log;
 mod open_failure;
@@ -341,6 +342,9 @@ impl<'a> RequestContext<'a> {
 
     /// Whether the log takes messages of this level here.
     pub fn logs(&self, module: &str, level: Level) -> bool {
+        if self.is_explained() {
+            return level <= Level::Debug;
+        }
         self.host.error_log.allows(self.settings.core.levels(), module, level)
     }
 }

@@ -73,6 +73,28 @@ impl Server {
 }
 
 impl Server {
+    /// The same for whoever has requests explained: no log is opened, and no program for one is
+    /// started.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_to_explain(
+        builder: &Builder,
+        index: Arc<DirectiveIndex<Builder>>,
+        modules: &'static Modules,
+    ) -> Result<Self, String> {
+        let mut builder = builder.clone();
+        for host in &mut builder.hosts {
+            host.error_log = Some("/dev/null".into());
+            host.logs.clear();
+        }
+        let mut server = Self::open(&builder, index, modules)?;
+        server.site.logs_filename = true;
+        Ok(server)
+    }
+}
+
+impl Server {
     /// Put side by side what is counted when a connection or a request begins, before there is one.
     /// A forked process gets a page of its own for each that it counts on.
     pub fn gather_counted(&mut self) {

@@ -36,6 +36,7 @@ fn backend(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     request.host.sections.of_backend(url, &mut matching).map_err(|_| limit(request))?;
     let mut layers = request.host.sections.start();
     request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);
+    request.explain_sections(&matching.sections);
     request.found = Err(Errno::INVAL);
     request.mapping.path_info.clear();
     request.mapping.folder_layers = Some(layers.clone());
@@ -77,9 +78,11 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     request.found = seen.at;
     let mut layers = request.host.sections.start();
     request.context.merged.lay(&request.host.sections, &mut layers, &sections);
+    request.explain_sections(&sections);
     let mut matching = Matching::default();
     directory_matches(request, &path, &mut matching).map_err(|_| limit(request))?;
     request.context.merged.lay(&request.host.sections, &mut layers, &matching.sections);
+    request.explain_sections(&matching.sections);
     request.mapping.folder_layers = Some(layers.clone());
     finish(request, layers, matching)
 }
@@ -122,10 +125,12 @@ fn finish(
     let (merged, of) = (&request.context.merged, &request.host.sections);
     of_file(&layers.settings, request.file_name(), &mut matching).map_err(|_| limit(request))?;
     merged.lay(of, &mut layers, &matching.sections);
+    request.explain_sections(&matching.sections);
     matching.sections.clear();
     let locations = request.host.sections.of_location(&request.path, &mut matching);
     locations.map_err(|_| limit(request))?;
     merged.lay(of, &mut layers, &matching.sections);
+    request.explain_sections(&matching.sections);
     for (name, value) in matching.captured {
         request.tables.env.set(&name, value);
     }

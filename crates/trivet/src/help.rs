@@ -15,6 +15,7 @@ usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm NAME] [-c 'Directive ...']
        trivet serve --config FILE [...]   serve what a file in Apache's language says
        trivet [-d ROOT] [-f FILE] [-k start|stop|graceful|...] [-t] [-S] [-M] [-h] ...
                                           flags only: Apache's httpd, with its configuration
+       trivet explain [...] URL [DIR]     say what a server would do with a request, step by step
        trivet bench [...] URL...          send load to a server and measure
        trivet ab | siege [...] URL        the same with the command lines and reports of these two
        trivet help | --help | --version
@@ -24,6 +25,7 @@ examples:
   trivet serve public --listen 0.0.0.0:80
   trivet serve -c 'CustomLog access.log combined' -c 'KeepAliveTimeout 2'
   trivet -t                               check /etc/apache2, as apache2 -t does
+  trivet explain http://localhost/about   which rules and sections of it decide about this URL
   trivet bench -c 64 -d 30s http://127.0.0.1:8080/
   trivet serve --help                     all options, and the modules with their directives
   trivet serve --help directives          what each directive is for, and its default
@@ -65,6 +67,44 @@ Include, Define, ${NAME}, <IfModule> and its like, <Macro>, Use and LoadModule w
 
 Directives for -c and FILE come from these modules; '--help NAME' explains those of one, and
 '--help directives' all of them:
+";
+
+/// `trivet explain --help`.
+pub(crate) const EXPLAIN: &str = "\
+usage: trivet explain [OPTIONS] URL [DIR | --config FILE | -f FILE ...]
+
+Says what a server with this configuration would do with a request: which virtual host it takes,
+which sections hold, each rule that is tried and what came of it, who may see it, and the file,
+script or redirect in the end, with the line of the configuration that decided.
+
+Nothing listens, nothing is sent and nothing is logged: a program or a backend that would answer
+is named and not asked. URL is http://HOST[:PORT]/PATH, or /PATH for the first address.
+
+the configuration:
+  DIR                  as trivet serve DIR has it; --php as there
+  --config FILE        as trivet serve --config FILE has it
+  -f FILE, -d ROOT, -D NAME, -C 'LINE'
+                       as trivet -f FILE ... has it; without any of these, that of apache2
+  -c 'LINE'            a line that is read after the others, repeatable
+
+the request:
+  -X, --method NAME    the method; default GET
+  -H, --header 'NAME: VALUE'
+                       a header field, repeatable: cookies, Accept, another Host
+  -u, --user NAME:PASSWORD
+                       log in, as a browser does after 401
+  --from ADDRESS       the address of the client; default 127.0.0.1
+
+  --json               the same for programs
+  -h, --help           this text
+
+examples:
+  trivet explain /wp-admin site
+  trivet explain http://www.example.org/old?id=7
+  trivet explain -f site.conf -H 'Cookie: lang=de' --from 192.0.2.7 http://example.org/
+  trivet explain --config site.conf --json /index.php
+
+As root, files are looked at as the User of the configuration.
 ";
 
 /// Columns of a terminal that the texts may fill.

@@ -3,6 +3,7 @@
 //! Read from top to bottom this is a table of contents; what a subcommand does is in its file.
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
+mod explain;
 mod help;
 mod httpd;
 mod php;
@@ -19,8 +20,14 @@ use std::process::ExitCode;
 type Command = fn(lexopt::Parser, ServiceManager) -> Result<i32, Problem>;
 
 /// Every subcommand.
-const COMMANDS: &[(&str, Command)] =
-    &[("serve", serve::run), ("bench", bench), ("ab", ab), ("siege", siege), ("help", help_about)];
+const COMMANDS: &[(&str, Command)] = &[
+    ("serve", serve::run),
+    ("explain", explain::run),
+    ("bench", bench),
+    ("ab", ab),
+    ("siege", siege),
+    ("help", help_about),
+];
 
 /// Names of links to the program that mean a command; those of httpd are in `httpd/mod.rs`.
 const NAMES: &[(&str, Command)] = &[
@@ -121,6 +128,7 @@ fn help_about(parser: lexopt::Parser, _: ServiceManager) -> Result<i32, Problem>
     let mut words = topic_words(parser)?.into_iter();
     match words.next().as_deref() {
         None | Some("help") => say(help::OVERVIEW),
+        Some("explain") => say(help::EXPLAIN),
         Some("serve") => say(&help::about_serve(words.next().as_deref())?),
         // What is no command may be a directive.
         Some(word) => say(&help::about_serve(Some(word))?),

@@ -11,7 +11,7 @@ use runtime::{ServiceManager, os_error};
 use server::{Machine, MpmKind, MpmSettings, Server, SizingWarning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the command line asked for.
 enum ServeCommand {
@@ -84,17 +84,28 @@ fn parse(mut parser: lexopt::Parser) -> Result<ServeCommand, Problem> {
             let text = "a folder and --config exclude each other: the file says what is served";
             return Err(Problem::Usage(text.into()));
         }
-        *file = file.canonicalize().map_err(|error| file_problem(file, &error))?;
+        *file = canonical_file(file)?;
         serve.prints_requests = false;
         return Ok(ServeCommand::Serve(serve, None));
     }
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
-    serve.folder = folder.canonicalize().map_err(|error| folder_problem(&folder, &error))?;
-    if !serve.folder.is_dir() {
+    serve.folder = canonical_folder(&folder)?;
+    Ok(ServeCommand::Serve(serve, php.map(|runner| runner.shown)))
+}
+
+/// The whole path of a configuration file.
+pub(crate) fn canonical_file(file: &Path) -> Result<PathBuf, Problem> {
+    file.canonicalize().map_err(|error| file_problem(file, &error))
+}
+
+/// The whole path of a folder to be served.
+pub(crate) fn canonical_folder(folder: &Path) -> Result<PathBuf, Problem> {
+    let whole = folder.canonicalize().map_err(|error| folder_problem(folder, &error))?;
+    if !whole.is_dir() {
         let text = format!("cannot serve {}: it is not a folder", folder.display());
         return Err(Problem::Failed(text));
     }
-    Ok(ServeCommand::Serve(serve, php.map(|runner| runner.shown)))
+    Ok(whole)
 }
 
 /// Options that only `trivet serve` has.
@@ -145,7 +156,7 @@ fn help_topic(mut parser: lexopt::Parser) -> Result<Option<String>, Problem> {
     }
 }
 
-fn folder_problem(folder: &std::path::Path, error: &std::io::Error) -> Problem {
+fn folder_problem(folder: &Path, error: &std::io::Error) -> Problem {
     let advice = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such folder".into(),
         std::io::ErrorKind::PermissionDenied => "permission denied".into(),
@@ -155,7 +166,7 @@ fn folder_problem(folder: &std::path::Path, error: &std::io::Error) -> Problem {
 }
 
 /// In httpd's words.
-fn file_problem(file: &std::path::Path, error: &std::io::Error) -> Problem {
+fn file_problem(file: &Path, error: &std::io::Error) -> Problem {
     let reason = os_error::text(error);
     Problem::Failed(format!("Could not open configuration file {}: {reason}", file.display()))
 }
@@ -211,7 +222,7 @@ fn from_here(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-fn banner(folder: &std::path::Path, php: Option<&str>, started: &Started) -> String {
+fn banner(folder: &Path, php: Option<&str>, started: &Started) -> String {
     let mut text = String::new();
     for address in &started.addresses {
         let open = from_here(*address);

@@ -25,6 +25,7 @@
 //! `{a*100}` a hundred times `a`. `GET` can be left out.
 
 mod beside;
+pub mod explained;
 mod ground;
 mod sheet;
 

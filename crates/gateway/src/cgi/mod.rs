@@ -98,6 +98,11 @@ impl Flavor {
         request: &mut RequestContext<'_>,
     ) -> Result<Response, Stop> {
         self.check(request).await?;
+        if request.is_explained() {
+            let env = environment(request, request.settings.core.variables());
+            let text = format!("the program {} would run", request.display_path());
+            return Ok(request.unasked(text, &env));
+        }
         let is_raw = request.file_name().starts_with(b"nph-");
         // Before the program is asked for: a body whose length nobody says is kept until its end is
         // known, because `CONTENT_LENGTH` has to be right (RFC 3875 section 4.1.2).

@@ -36,6 +36,7 @@ use server::phase;
 use server::request_context::RequestContext;
 use server::response::{Body, Response};
 use server::script::body::ScriptBody as RequestBody;
+use server::script::environment::environment;
 use server::script::{self, answer};
 use server::site::settings::core::PathInfo;
 use server::waiting::{NowOrLater, Waiting};
@@ -95,6 +96,12 @@ impl Handler for FcgidScript {
 /// Have a process of the application answer.
 async fn respond(request: &mut RequestContext<'_>) -> Result<Response, Stop> {
     let wrapper = check(request).await?;
+    if request.is_explained() {
+        let class = request::class(request, wrapper.as_deref());
+        let program = class.command.program.to_string_lossy().into_owned();
+        let env = environment(request, request.settings.core.variables());
+        return Ok(request.unasked(format!("a process of {program} would be asked"), &env));
+    }
     let mut body = request_body(request).await?;
     let head = request::head(request, &body);
     let class = request::class(request, wrapper.as_deref());

@@ -9,6 +9,7 @@ use server::failure::{Failure, Stop};
 use server::handler::Handler;
 use server::request_context::RequestContext;
 use server::response::{Body, BodyPiece, BodySource, Response};
+use server::script::environment::environment;
 use server::waiting::{NowOrLater, Waiting};
 use std::io;
 use std::rc::Rc;
@@ -60,6 +61,11 @@ impl BalancerGroup {
     /// Answer with what one of them says.
     async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
         let work = FcgiWork::of(request).await?;
+        if request.is_explained() {
+            let env = environment(request, request.settings.core.variables());
+            let text = format!("a member of the group {} would be asked", self.balancer.name);
+            return Ok(request.unasked(text, &env));
+        }
         let session = self.session(request);
         let (mut tried, mut last) = (Vec::new(), None);
         loop {

@@ -189,6 +189,13 @@ impl FcgiJob {
     /// Have the script run, and answer with what it says.
     async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
         let work = FcgiWork::of(request).await?;
+        if request.is_explained() {
+            let set = request.tables.env.clone();
+            self.request(request, &work)?;
+            let told = std::mem::replace(&mut request.tables.env, set);
+            let text = format!("the FastCGI application at {} would be asked", self.target.shown());
+            return Ok(request.unasked(text, &told));
+        }
         let worker = self.worker.as_ref().filter(|worker| worker.may_fail());
         if worker.is_some_and(|worker| worker.is_left_alone()) {
             return Err(self.left_alone().into());

@@ -80,7 +80,7 @@ fn add_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
     let root = known.unwrap_or_else(|| builder.root(folder));
     let to = AliasTarget::Open { root, name };
     let from = UrlPattern::Prefix(from.clone());
-    push(builder, AliasRule { from, to, real, is_script });
+    push(builder, AliasRule { from, to, real, is_script, place: (&call.position()).into() });
     Ok(())
 }
 
@@ -166,7 +166,7 @@ fn add_alias_match(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> D
     let real = call.arg(1).to_owned();
     let template = Replacement::parse(&real);
     let to = AliasTarget::Template { template, server_root: server_root(builder) };
-    push(builder, AliasRule { from, to, real, is_script });
+    push(builder, AliasRule { from, to, real, is_script, place: (&call.position()).into() });
     Ok(())
 }
 
@@ -245,7 +245,8 @@ fn add_redirect(builder: &mut Builder, call: &Call<'_>, default: u16, is_regex: 
         true => UrlPattern::Regex(compile(builder, call, from)?),
         false => UrlPattern::Prefix(call.arg(from).to_owned()),
     };
-    let redirect = Arc::new(RedirectRule { from, to, status });
+    let place = (&call.position()).into();
+    let redirect = Arc::new(RedirectRule { from, to, status, place });
     match builder.is_in_section() {
         true => SETTINGS.change(builder.settings()).redirects.push(redirect),
         false => HOST_SETTINGS.change(&mut builder.host().modules).redirects.push(redirect),

@@ -11,8 +11,10 @@ use server::mapping::Place;
 use server::phase::place_of;
 use server::request_context::RequestContext;
 use server::resolve::Root;
+use server::site::config_place::ConfigPlace;
 use server::site::expression::ExpressionText;
 use server::site::lexical::parents;
+use server::steps::StepKind;
 use std::sync::Arc;
 
 /// What a URL path is compared with.
@@ -31,6 +33,7 @@ pub(super) struct AliasRule {
     /// As it was written, below `ServerRoot`.
     pub(super) real: String,
     pub(super) is_script: bool,
+    pub(super) place: ConfigPlace,
 }
 
 /// Where an alias leads.
@@ -58,6 +61,7 @@ pub(super) struct RedirectRule {
     pub(super) from: UrlPattern,
     pub(super) to: To,
     pub(super) status: u16,
+    pub(super) place: ConfigPlace,
 }
 
 /// Where a redirect leads.
@@ -104,6 +108,14 @@ fn without_slashes(path: &[u8]) -> &[u8] {
 }
 
 impl UrlPattern {
+    /// As it stands behind the name of a directive.
+    fn shown(&self) -> String {
+        match self {
+            Self::Prefix(prefix) => format!(" {prefix}"),
+            Self::Regex(regex) => format!("Match {}", regex.as_str()),
+        }
+    }
+
     /// Whether it covers the path of another line, so that that one is never reached.
     pub(super) fn hides(&self, path: &str) -> bool {
         match self {
@@ -152,6 +164,10 @@ impl AliasRule {
         if self.is_script {
             request.mapping.context_info.handler = Some(handler::SCRIPT);
         }
+        request.explain_line(StepKind::Place, &self.place, || {
+            let script = if self.is_script { "Script" } else { "" };
+            format!("{script}Alias{} {}", self.from.shown(), self.real)
+        });
         Ok(Some(place))
     }
 
@@ -219,6 +235,17 @@ pub(super) const fn is_redirection(status: u16) -> bool {
 impl RedirectRule {
     /// Where to go, if the line covers the path; empty for nowhere.
     pub(super) fn target(&self, request: &mut RequestContext<'_>) -> Result<Option<Vec<u8>>, Stop> {
+        let target = self.found(request)?;
+        if let Some(target) = &target {
+            request.explain_line(StepKind::Place, &self.place, || {
+                let target = String::from_utf8_lossy(target);
+                format!("Redirect{} with {}: {target}", self.from.shown(), self.status)
+            });
+        }
+        Ok(target)
+    }
+
+    fn found(&self, request: &mut RequestContext<'_>) -> Result<Option<Vec<u8>>, Stop> {
         match &self.from {
             UrlPattern::Prefix(prefix) => {
                 let Some(length) = covered(&request.path, prefix) else { return Ok(None) };

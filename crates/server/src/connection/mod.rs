@@ -22,6 +22,8 @@ mod toy_tests;
 mod unread;
 mod waits;
 
+pub(crate) use refusal::raw_path;
+
 use crate::context::Context;
 use crate::transport::Transport;
 use runtime::Stream;

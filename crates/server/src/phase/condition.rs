@@ -38,6 +38,7 @@ pub(crate) async fn walk(request: &mut RequestContext<'_>, mut layers: Layers) -
         conditions =
             matching.iter().flat_map(|section| section.settings.core.ifs.clone()).collect();
         request.context.merged.lay(&request.host.sections, &mut layers, &matching);
+        request.explain_sections(&matching);
         request.settings = layers.settings.clone();
     }
     Ok(())

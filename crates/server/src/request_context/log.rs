@@ -1,7 +1,8 @@
 //! What is said about a request in the error log.
 
 use super::{Because, RequestContext};
-use crate::failure::Failure;
+use crate::failure::{Details, Failure};
+use crate::steps::StepKind;
 use logging::level::Level;
 use logging::message::{Message, OnConnection, OnRequest};
 use runtime::file::Errno;
@@ -31,6 +32,10 @@ impl RequestContext<'_> {
     pub fn log_failure(&self, failure: &Failure) {
         if failure.text.is_empty() {
             return;
+        }
+        if self.is_explained() {
+            let Details { module, text, .. } = &**failure;
+            return self.explain(StepKind::Message, || format!("{module}: {text}"));
         }
         let Self { settings, host, .. } = self;
         // Asked first: the rest costs more than most messages are worth.

@@ -9,7 +9,7 @@ mod options;
 mod usage;
 mod version;
 
-use crate::problem::{Problem, say};
+use crate::problem::{Problem, program, say};
 use crate::serve::sizes;
 use control::{ControlStep, ControlWord};
 use modules::{Configured, Httpd, RefusedConfiguration};
@@ -138,6 +138,19 @@ fn called_as() -> String {
 fn complain(text: &str) {
     // Where standard error is closed there is nobody to tell.
     let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// The configuration that these options name, to look at it: `-f`, `-d`, `-D`, `-C` and `-c`.
+pub(crate) fn configuration(
+    file: Option<String>,
+    server_root: Option<String>,
+    defines: Vec<String>,
+    before: Vec<String>,
+    after: Vec<String>,
+) -> Result<Httpd, Problem> {
+    let options =
+        HttpdOptions { file, server_root, defines, before, after, ..HttpdOptions::default() };
+    asked(&program(), &options)
 }
 
 /// What the options say about the configuration.

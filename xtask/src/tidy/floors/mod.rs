@@ -16,6 +16,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
+            "explain",
             "connection",
             "guarded prepared",
             "exchange sub_response",
@@ -35,7 +36,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "request_body",
             "held",
             "accounting",
-            "htaccess_cache mapping metadata response slots spool_room",
+            "htaccess_cache mapping metadata response slots spool_room steps",
             "representation",
             "site",
             "mpm_settings request_state thread_state waiting",
@@ -100,7 +101,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tools", &["command", "live", "observe", "report", "capacity", "threshold"]),
-    ("trivet", &["httpd", "serve", "help", "php", "problem"]),
+    ("trivet", &["explain", "httpd", "serve", "help", "php", "problem"]),
 ];
 
 /// Where that table stands.

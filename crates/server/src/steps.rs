@@ -1,0 +1,97 @@
+//! What the phases of a request tell about their decisions where somebody has it explained
+//! (`explain.rs`). Nothing is decided here, and a thread that serves has no such list.
+
+use crate::site::config_place::ConfigPlace;
+use crate::table::Table;
+use std::cell::RefCell;
+
+/// A decision about a request, or something else that happened to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainedStep {
+    /// What it is about.
+    pub kind: StepKind,
+    /// How many look-ups it is inside of.
+    pub depth: u32,
+    /// The line of the configuration that decided.
+    pub place: Option<ConfigPlace>,
+    /// The decision in words.
+    pub text: String,
+}
+
+/// What a step is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// Which virtual host answers, and why.
+    Host,
+    /// A request begins: the client's, or what an internal redirect made of it.
+    Request,
+    /// A look-up of another URL begins.
+    LookUp,
+    /// A section holds.
+    Section,
+    /// The URL is mapped to something.
+    Place,
+    /// A rule or a condition is tried.
+    Rule,
+    /// What came of the rule or condition before.
+    RuleResult,
+    /// Who may see it.
+    Access,
+    /// What answers.
+    Answer,
+    /// What a log would say.
+    Message,
+}
+
+impl StepKind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Request => "request",
+            Self::LookUp => "look-up",
+            Self::Section => "section",
+            Self::Place => "place",
+            Self::Rule => "rule",
+            Self::RuleResult => "result",
+            Self::Access => "access",
+            Self::Answer => "answer",
+            Self::Message => "log",
+        }
+    }
+}
+
+/// More steps than these are not kept: rules may go round and round.
+const STEPS_MAX: usize = 20_000;
+
+/// All steps of a request.
+#[derive(Debug, Default)]
+pub(crate) struct StepList {
+    list: RefCell<Vec<ExplainedStep>>,
+    /// The variables of a program or a backend that would have answered.
+    script: RefCell<Option<Table>>,
+}
+
+impl StepList {
+    pub(crate) fn add(&self, step: ExplainedStep) {
+        let mut list = self.list.borrow_mut();
+        if list.len() < STEPS_MAX {
+            list.push(step);
+        }
+    }
+
+    /// Whoever would have answered, with these variables, is not asked.
+    pub(crate) fn leave_unasked(&self, variables: &Table) {
+        self.script.replace(Some(variables.clone()));
+    }
+
+    /// The variables of a program or a backend that was not asked.
+    pub(crate) fn script(&self) -> Option<Table> {
+        self.script.take()
+    }
+
+    /// What was told so far.
+    pub(crate) fn take(&self) -> Vec<ExplainedStep> {
+        self.list.take()
+    }
+}
