@@ -4,17 +4,17 @@ pub(crate) mod first_size;
 pub(crate) mod heap_filler;
 pub(crate) mod layout;
 pub(crate) mod listen;
-mod scripts;
+mod managers;
 
 use heap_filler::HeapFiller;
 use layout::ProcessLayout;
 use listen::Listeners;
+use managers::ManagerSockets;
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
 use runtime::os_error;
 use runtime::programs::ManagerClient;
 use scoreboard::Scoreboard;
-use scripts::Scripts;
 use server::{Machine, MpmKind, Server};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -33,7 +33,7 @@ pub struct Generation {
     /// The number of the generation, 0 for the first.
     pub number: u32,
     /// The way to its script manager, if it may have to run programs.
-    pub(crate) scripts: Option<Scripts>,
+    pub(crate) scripts: Option<ManagerSockets>,
     /// Fills the holes of the parent's heap as long as children may be forked.
     _filler: Option<HeapFiller>,
     last_filler: OnceLock<HeapFiller>,
@@ -89,7 +89,7 @@ impl Generation {
         first_size::show(&mut Gauge::default(), &layout, &board);
         let scripts = match server.may_run_programs() {
             true => {
-                let scripts = Scripts::new();
+                let scripts = ManagerSockets::new();
                 Some(scripts.map_err(|error| format!("cannot create a socket pair: {error}"))?)
             }
             false => None,

@@ -16,7 +16,7 @@ impl Parent<'_> {
                     self.bury(&record, ending);
                     self.fold();
                 }
-                None if self.script_manager_ended(pid, ending) => {}
+                None if self.manager_ended(pid, ending) => {}
                 None => self.note_other_end(pid),
             }
         }

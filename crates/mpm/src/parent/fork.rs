@@ -62,7 +62,7 @@ impl Parent<'_> {
             starting => drop(starting),
         }
         self.children.forget();
-        self.script_managers.forget();
+        self.managers.forget();
         self.reports.leave_to_parent();
         self.history.leave_to_parent();
     }

@@ -6,7 +6,7 @@ use super::state::child_pool::idle_maintenance::SpawnRate;
 use super::state::children::Children;
 use super::state::crash::{CrashLog, Telling};
 use super::state::history::HistoryWriter;
-use super::state::script_managers::ScriptManagers;
+use super::state::managers::Managers;
 use super::state::service_manager::Reports;
 use super::state::{Parent, ParentEnd};
 use super::{command_line, log_programs};
@@ -78,7 +78,7 @@ pub fn run(
         stop: None,
         reports: Reports::new(notifier),
         history: HistoryWriter::new(),
-        script_managers: ScriptManagers::default(),
+        managers: Managers::default(),
         pid_file: None,
     };
     parent.write_pid_file()?;
@@ -128,7 +128,7 @@ impl Parent<'_> {
         self.maintain();
         self.replace_retiring();
         self.fill_up();
-        self.see_to_script_managers();
+        self.see_to_managers();
         for child_pool in self.live() {
             child_pool.generation.server.restart_log_programs();
         }

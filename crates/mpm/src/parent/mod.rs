@@ -12,7 +12,7 @@
 //! | `revise_workers` | `MaxRequestWorkers auto`: as many workers as memory is enough for |
 //! | `measure_children` | what memory children have, for that |
 //! | `record_second` | what the scoreboard and the log are told once a second |
-//! | `script_managers` | the processes that start programs are forked, questioned and ended |
+//! | `managers` | the processes that start programs are forked, questioned and ended |
 
 mod command_line;
 mod death;
@@ -20,11 +20,11 @@ mod fork;
 mod log_programs;
 pub(crate) mod main_loop;
 mod maintain;
+mod managers;
 mod measure_children;
 mod record_second;
 mod restart;
 mod revise_workers;
-mod script_managers;
 mod state;
 mod stop;
 

@@ -3,7 +3,7 @@
 use super::state::Parent;
 use super::state::history::vitals::Vitals;
 use super::state::history::{HistoryWriter, SECOND_MS};
-use super::state::script_managers::add as add_times;
+use super::state::managers::add as add_times;
 use crate::generation::Generation;
 use runtime::clock;
 use runtime::process::{self, ChildOrder};
@@ -102,7 +102,7 @@ impl Parent<'_> {
         let older = self.current.generation.board.history().older();
         let machine = self.history.vitals.read();
         // A child that has ended counts here only once it was reaped, and so does a program.
-        let others_us = add_times(process::ended_cpu_us(), self.script_managers.used_us());
+        let others_us = add_times(process::ended_cpu_us(), self.managers.used_us());
         for (highest, now) in self.history.others_us.iter_mut().zip(others_us) {
             *highest = now.max(*highest);
         }

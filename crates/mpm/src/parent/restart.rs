@@ -120,7 +120,7 @@ impl Parent<'_> {
         // no connection finds nobody while the old ones are told to go.
         let before = std::mem::replace(&mut self.current, starting.child_pool);
         self.history_of_other(before.number(), before.generation.board.clone(), starting.order);
-        self.keep_script_manager_of(&before.generation);
+        self.keep_managers_of(&before.generation);
         drop(before);
         self.auto_size.follow(&self.current);
         if let Err(message) = self.write_pid_file() {
@@ -158,7 +158,7 @@ impl Parent<'_> {
         });
         let board = starting.child_pool.generation.board.clone();
         self.history_of_other(number, board, ChildOrder::Drain);
-        self.keep_script_manager_of(&starting.child_pool.generation);
+        self.keep_managers_of(&starting.child_pool.generation);
         self.complain(20, &format!("{failed}; the old configuration stays in force"));
     }
 }

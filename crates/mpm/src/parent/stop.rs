@@ -48,7 +48,7 @@ impl Parent<'_> {
         let now_ms = clock::monotonic_ms();
         self.children.order(ChildOrder::Stop, now_ms, STOP_PATIENCE_MS, |_| true);
         self.wait_for_all(|_| false);
-        self.end_script_managers();
+        self.end_managers();
     }
 
     /// Wait until no child is left or `enough`. Only a harder stop still counts meanwhile.
@@ -63,7 +63,7 @@ impl Parent<'_> {
             }
             self.reap();
             if self.stop != Some(ParentEnd::Now) {
-                self.see_to_script_managers();
+                self.see_to_managers();
             }
             self.kill_overdue();
         }

@@ -5,7 +5,7 @@
 //! and whom a program runs as is decided here. A program lives no longer than the control socket
 //! that came with its command, nor longer than this process. No file, user or program of anybody
 //! else may keep it waiting. What the parent does
-//! about it is in `parent::script_managers`.
+//! about it is in `parent::managers`.
 
 mod capacity;
 mod cgi_queue;

@@ -7,8 +7,8 @@ pub(crate) mod child_pool;
 pub(crate) mod children;
 pub(crate) mod crash;
 pub(crate) mod history;
+pub(crate) mod managers;
 pub(crate) mod pid_file;
-pub(crate) mod script_managers;
 pub(crate) mod service_manager;
 
 use crate::generation::{Loader, Reload};
@@ -17,11 +17,11 @@ use child_pool::ChildPool;
 use children::Children;
 use crash::{CrashLog, Telling};
 use history::HistoryWriter;
+use managers::Managers;
 use pid_file::PidFile;
 use runtime::EventFd;
 use runtime::process::ChildOrder;
 use runtime::signals::Signals;
-use script_managers::ScriptManagers;
 use server::MpmMessage;
 use service_manager::Reports;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) struct Parent<'a> {
     pub(crate) stop: Option<ParentEnd>,
     pub(crate) reports: Reports,
     pub(crate) history: HistoryWriter,
-    pub(crate) script_managers: ScriptManagers,
+    pub(crate) managers: Managers,
     pub(crate) pid_file: Option<PidFile>,
 }
 

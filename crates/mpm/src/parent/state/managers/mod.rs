@@ -32,7 +32,7 @@ pub(crate) const UNANSWERED_MAX: u32 = 10;
 pub(crate) const STOP_PATIENCE_MS: u64 = 4000;
 
 /// A script manager: its process, its generation and the link to it.
-pub(crate) struct ScriptManager {
+pub(crate) struct ManagerProcess {
     pub(crate) pid: i32,
     pub(crate) since_ms: u64,
     /// Not by its number: that of a restart that failed is used again.
@@ -46,7 +46,7 @@ pub(crate) struct ScriptManager {
     unanswered: u32,
 }
 
-impl ScriptManager {
+impl ManagerProcess {
     pub(crate) fn new(pid: i32, generation: Weak<Generation>, link: ManagerLink) -> Self {
         let now_ms = clock::monotonic_ms();
         Self {
@@ -91,8 +91,8 @@ impl ScriptManager {
 
 /// All script managers, and when the next may be started.
 #[derive(Default)]
-pub(crate) struct ScriptManagers {
-    pub(crate) live: Vec<ScriptManager>,
+pub(crate) struct Managers {
+    pub(crate) live: Vec<ManagerProcess>,
     /// Generations that have given way to others, and have children still, which may ask.
     pub(crate) draining: Vec<Arc<Generation>>,
     /// No new one is started before.
@@ -101,7 +101,7 @@ pub(crate) struct ScriptManagers {
     pub(crate) early_ends: u32,
 }
 
-impl ScriptManagers {
+impl Managers {
     /// Forget all of them, in a forked child.
     pub(crate) fn forget(&mut self) {
         self.live.clear();
@@ -120,7 +120,7 @@ impl ScriptManagers {
     }
 
     /// The process has ended: what it was, if it was one of them.
-    pub(crate) fn remove(&mut self, pid: i32) -> Option<ScriptManager> {
+    pub(crate) fn remove(&mut self, pid: i32) -> Option<ManagerProcess> {
         let index = self.live.iter().position(|manager| manager.pid == pid)?;
         Some(self.live.swap_remove(index))
     }
@@ -151,9 +151,9 @@ mod tests {
     #[test]
     fn a_manager_hangs_that_has_left_many_questions_without_an_answer() {
         let (link, other_end) = ManagerLink::pair().unwrap();
-        let mut manager = ScriptManager::new(1, Weak::new(), link);
+        let mut manager = ManagerProcess::new(1, Weak::new(), link);
         let mut now_ms = manager.question_ms;
-        let mut ask = |manager: &mut ScriptManager| {
+        let mut ask = |manager: &mut ManagerProcess| {
             now_ms += QUESTION_MS;
             // Looking more often changes nothing, and neither does a long sleep of the parent.
             let hangs = manager.hangs(now_ms);

@@ -4,14 +4,14 @@ use runtime::programs::{ClientSockets, ManagerClient};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the processes of a generation have in common to reach its script manager.
-pub(crate) struct Scripts {
+pub(crate) struct ManagerSockets {
     /// The connection of this serving process to the script manager; unset in any other process.
     pub(crate) client: Arc<ManagerClient>,
     /// Held by the parent: whatever becomes of the manager, what was asked for waits here.
     sockets: Mutex<ClientSockets>,
 }
 
-impl Scripts {
+impl ManagerSockets {
     /// The sockets for a server that may have to run programs.
     pub(crate) fn new() -> std::io::Result<Self> {
         Ok(Self { client: Arc::default(), sockets: Mutex::new(ClientSockets::new()?) })

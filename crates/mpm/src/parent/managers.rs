@@ -1,7 +1,7 @@
 //! The parent starts script managers that are asked for, and sees that they go on.
 
-use super::state::script_managers::{
-    QUESTION_MS, STOP_PATIENCE_MS, ScriptManager, ScriptManagers, UNANSWERED_MAX, is_same,
+use super::state::managers::{
+    ManagerProcess, Managers, QUESTION_MS, STOP_PATIENCE_MS, UNANSWERED_MAX, is_same,
 };
 use super::state::{Parent, ParentEnd};
 use crate::generation::Generation;
@@ -29,32 +29,31 @@ impl Parent<'_> {
 
     /// The generations that have no script manager to read what their children ask for.
     fn unread(&self) -> Vec<&Arc<Generation>> {
-        if self.stop == Some(ParentEnd::Now) || clock::monotonic_ms() < self.script_managers.rest_ms
-        {
+        if self.stop == Some(ParentEnd::Now) || clock::monotonic_ms() < self.managers.rest_ms {
             return Vec::new();
         }
-        self.asking().filter(|it| !self.script_managers.serves(it)).collect()
+        self.asking().filter(|it| !self.managers.serves(it)).collect()
     }
 
     /// The generations whose children may ask for programs.
     fn asking(&self) -> impl Iterator<Item = &Arc<Generation>> {
-        self.live().map(|child_pool| &child_pool.generation).chain(&self.script_managers.draining)
+        self.live().map(|child_pool| &child_pool.generation).chain(&self.managers.draining)
     }
 
     /// Start the managers that are asked for, and see that they go on.
-    pub(crate) fn see_to_script_managers(&mut self) {
-        self.question_script_managers();
-        if clock::monotonic_ms() < self.script_managers.rest_ms {
+    pub(crate) fn see_to_managers(&mut self) {
+        self.question_managers();
+        if clock::monotonic_ms() < self.managers.rest_ms {
             return;
         }
         let has_requests = |generation: &&Arc<Generation>| {
             generation.scripts.as_ref().is_some_and(|scripts| scripts.sockets().has_requests())
         };
-        let waiting = self.asking().filter(|it| !self.script_managers.serves(it));
+        let waiting = self.asking().filter(|it| !self.managers.serves(it));
         // One at a time: a child inherits what the stack holds.
         let first = waiting.filter(has_requests).map(Arc::clone).next();
         if let Some(generation) = first {
-            self.start_script_manager(&generation);
+            self.start_manager(&generation);
         }
     }
 
@@ -79,8 +78,8 @@ impl Parent<'_> {
             );
             return self.complain(1242, &text);
         }
-        let is_its = |manager: &&mut ScriptManager| is_same(&manager.generation, generation);
-        self.script_managers.live.iter_mut().filter(is_its).for_each(|manager| manager.tell(pid));
+        let is_its = |manager: &&mut ManagerProcess| is_same(&manager.generation, generation);
+        self.managers.live.iter_mut().filter(is_its).for_each(|manager| manager.tell(pid));
     }
 
     /// A process has ended, which may have been a child that asked for programs.
@@ -91,9 +90,9 @@ impl Parent<'_> {
     }
 
     /// Ask the managers whether they go on, and end those that hang: others take their place.
-    fn question_script_managers(&mut self) {
+    fn question_managers(&mut self) {
         let now_ms = clock::monotonic_ms();
-        let live = self.script_managers.live.iter_mut();
+        let live = self.managers.live.iter_mut();
         let hanging: Vec<i32> =
             live.filter_map(|manager| manager.hangs(now_ms).then_some(manager.pid)).collect();
         for pid in hanging {
@@ -108,12 +107,12 @@ impl Parent<'_> {
     }
 
     /// A generation gives way to another, and its children may ask for programs to the last moment.
-    pub(crate) fn keep_script_manager_of(&mut self, generation: &Arc<Generation>) {
+    pub(crate) fn keep_managers_of(&mut self, generation: &Arc<Generation>) {
         if generation.scripts.is_some() {
             generation.listeners.close();
-            self.script_managers.draining.push(generation.clone());
+            self.managers.draining.push(generation.clone());
             // What was wrong with its requests says nothing about those of others.
-            (self.script_managers.rest_ms, self.script_managers.early_ends) = (0, 0);
+            (self.managers.rest_ms, self.managers.early_ends) = (0, 0);
         }
     }
 
@@ -121,15 +120,15 @@ impl Parent<'_> {
     /// before its number is used again, as that of a restart that failed is.
     pub(crate) fn forget_who_asks_no_more(&mut self) {
         let children = &self.children;
-        self.script_managers.draining.retain(|it| children.of(it.number).next().is_some());
+        self.managers.draining.retain(|it| children.of(it.number).next().is_some());
         let asking: Vec<_> = self.asking().map(Arc::downgrade).collect();
         let is_needed =
-            |manager: &ScriptManager| asking.iter().any(|it| it.ptr_eq(&manager.generation));
-        let live = self.script_managers.live.iter_mut();
+            |manager: &ManagerProcess| asking.iter().any(|it| it.ptr_eq(&manager.generation));
+        let live = self.managers.live.iter_mut();
         live.filter(|manager| !is_needed(manager)).for_each(|manager| manager.link = None);
     }
 
-    fn start_script_manager(&mut self, generation: &Arc<Generation>) {
+    fn start_manager(&mut self, generation: &Arc<Generation>) {
         let parent = process::id();
         let forked = ManagerLink::pair().and_then(|link| Ok((link, process::fork()?)));
         match forked {
@@ -139,14 +138,10 @@ impl Parent<'_> {
                 process::exit_now(programs::serve(generation, parent, link))
             }
             Ok(((link, _), Fork::Parent(pid))) => {
-                self.script_managers.live.push(ScriptManager::new(
-                    pid,
-                    Arc::downgrade(generation),
-                    link,
-                ));
+                self.managers.live.push(ManagerProcess::new(pid, Arc::downgrade(generation), link));
             }
             Err(error) => {
-                self.script_managers.rest(clock::monotonic_ms());
+                self.managers.rest(clock::monotonic_ms());
                 let text = format!("cannot fork the process that starts scripts: {error}");
                 generation.server.complain(1242, &text);
             }
@@ -154,15 +149,14 @@ impl Parent<'_> {
     }
 
     /// A process has ended: says whether it was a script manager.
-    pub(crate) fn script_manager_ended(&mut self, pid: i32, ending: Ending) -> bool {
-        let Some(ScriptManager { since_ms, generation, .. }) = self.script_managers.remove(pid)
-        else {
+    pub(crate) fn manager_ended(&mut self, pid: i32, ending: Ending) -> bool {
+        let Some(ManagerProcess { since_ms, generation, .. }) = self.managers.remove(pid) else {
             return false;
         };
         // It ends by itself only when nobody is left who could ask.
         let is_needed = self.asking().any(|it| is_same(&generation, it));
         if self.stop.is_none() && is_needed {
-            self.script_managers.rest(since_ms);
+            self.managers.rest(since_ms);
             let text = format!("the process that starts scripts has died: pid {pid} {ending}");
             self.complain(1239, &text);
         }
@@ -170,20 +164,18 @@ impl Parent<'_> {
     }
 
     /// End all of them, and the programs with them.
-    pub(crate) fn end_script_managers(&mut self) {
-        let pids = |script_managers: &ScriptManagers| {
-            script_managers.live.iter().map(|it| it.pid).collect::<Vec<_>>()
-        };
-        for pid in pids(&self.script_managers) {
+    pub(crate) fn end_managers(&mut self) {
+        let pids = |managers: &Managers| managers.live.iter().map(|it| it.pid).collect::<Vec<_>>();
+        for pid in pids(&self.managers) {
             process::order(pid, ChildOrder::Stop);
         }
         let limit_ms = clock::monotonic_ms() + STOP_PATIENCE_MS;
-        while !self.script_managers.live.is_empty() && clock::monotonic_ms() < limit_ms {
+        while !self.managers.live.is_empty() && clock::monotonic_ms() < limit_ms {
             self.sleep(Duration::from_millis(50));
             while self.signals.pending().is_some() {}
             self.reap();
         }
-        for pid in pids(&self.script_managers) {
+        for pid in pids(&self.managers) {
             process::order(pid, ChildOrder::Kill);
         }
     }
