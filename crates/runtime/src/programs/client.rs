@@ -90,10 +90,19 @@ impl ManagerClient {
         let (own, control) = pair()?;
         let length = (bytes.len() as u64).to_le_bytes();
         let descriptors = [&[file.as_fd(), control.as_fd()], streams].concat();
+        self.send_packet(&length, &descriptors).await?;
+        Ok(own)
+    }
+
+    pub(super) async fn send_packet(
+        &self,
+        bytes: &[u8],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         let mut rest = QUEUE_REST[0];
         loop {
-            match self.send_once(&length, &descriptors) {
-                Ok(()) => return Ok(own),
+            match self.send_once(bytes, descriptors) {
+                Ok(()) => return Ok(()),
                 // The kernel tells nobody when there is room for descriptors on their way.
                 Err(Errno::AGAIN | Errno::TOOMANYREFS | Errno::NOBUFS) => {
                     crate::executor::timer::sleep(rest).await;
@@ -104,17 +113,13 @@ impl ManagerClient {
         }
     }
 
-    fn send_once(
-        &self,
-        length: &[u8; LENGTH_BYTES],
-        descriptors: &[BorrowedFd<'_>],
-    ) -> rustix::io::Result<()> {
+    fn send_once(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> rustix::io::Result<()> {
         let socket = self.lock();
         let socket = socket.as_ref().ok_or(Errno::PIPE)?;
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
-        sendmsg(socket, &[IoSlice::new(length)], &mut ancillary, SendFlags::NOSIGNAL)?;
+        sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;
         Ok(())
     }
 
@@ -160,23 +165,31 @@ pub enum ManagerRequest {
     Closed,
 }
 
+/// What comes through such a socket: bytes, and descriptors.
+pub(super) enum Packet {
+    Came(usize, Vec<OwnedFd>),
+    /// There is none at present.
+    Nothing,
+    /// There will be none any more.
+    Closed,
+}
+
 impl ClientSocket {
     pub(super) fn of(socket: OwnedFd) -> Self {
         Self { socket }
     }
 
-    /// The next request.
-    pub fn next(&self) -> ManagerRequest {
+    /// The next packet.
+    pub(super) fn receive(&self, bytes: &mut [u8]) -> Packet {
         let socket = &self.socket;
-        let mut bytes = [0; LENGTH_BYTES];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_EVER))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let into = &mut [IoSliceMut::new(&mut bytes)];
+        let into = &mut [IoSliceMut::new(bytes)];
         let received = match recvmsg(socket, into, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
             Ok(received) => received.bytes,
-            Err(_) => return ManagerRequest::Nothing,
+            Err(_) => return Packet::Nothing,
         };
-        let mut descriptors: Vec<OwnedFd> = ancillary
+        let descriptors: Vec<OwnedFd> = ancillary
             .drain()
             .filter_map(|message| match message {
                 RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
@@ -185,9 +198,20 @@ impl ClientSocket {
             .flatten()
             .collect();
         descriptors.iter().for_each(never_linger);
-        if received == 0 && descriptors.is_empty() && is_hung_up(socket) {
-            return ManagerRequest::Closed;
+        match received == 0 && descriptors.is_empty() && is_hung_up(socket) {
+            true => Packet::Closed,
+            false => Packet::Came(received, descriptors),
         }
+    }
+
+    /// The next request.
+    pub fn next(&self) -> ManagerRequest {
+        let mut bytes = [0; LENGTH_BYTES];
+        let (received, mut descriptors) = match self.receive(&mut bytes) {
+            Packet::Nothing => return ManagerRequest::Nothing,
+            Packet::Closed => return ManagerRequest::Closed,
+            Packet::Came(received, descriptors) => (received, descriptors),
+        };
         if received != LENGTH_BYTES || descriptors.len() < 2 {
             return ManagerRequest::Nonsense;
         }
@@ -259,14 +283,14 @@ fn read(file: &File, length: u64) -> Result<Vec<u8>, Malformed> {
     Ok(bytes)
 }
 
-/// Where the manager reports to, and by whose end it learns that a program is to end.
+/// Where a manager reports to, and by whose end it learns that a program is to end.
 pub struct ProgramControl {
     socket: OwnedFd,
 }
 
 impl ProgramControl {
     /// Only a socket of this kind never keeps the manager waiting.
-    fn of(socket: OwnedFd) -> Option<Self> {
+    pub(super) fn of(socket: OwnedFd) -> Option<Self> {
         let is_packets = sockopt::socket_type(&socket) == Ok(SocketType::SEQPACKET);
         let is_local = sockopt::socket_domain(&socket) == Ok(AddressFamily::UNIX);
         (is_packets && is_local).then_some(Self { socket })
@@ -274,8 +298,12 @@ impl ProgramControl {
 
     /// Say how it goes. Who does not listen, or is gone, is not told.
     pub fn report(&self, report: ProgramReport) {
+        self.send(&report.encode());
+    }
+
+    pub(super) fn send(&self, bytes: &[u8]) {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let _ = send(&self.socket, &report.encode(), flags);
+        let _ = send(&self.socket, bytes, flags);
     }
 
     /// Whether the other end is gone, or says anything: it has nothing to say.

@@ -4,11 +4,13 @@
 //! inherited, and gets a [`Program`]: pipes, and a control socket on which a [`ProgramReport`] says
 //! how it goes. As long as that is open the program may run: when it is dropped, the manager ends
 //! the program. For a FastCGI process that the manager keeps it sends a [`ProcessClass`] and gets a
-//! [`LeasedProcess`]. The manager takes requests from its [`ClientSockets`], one for each serving
+//! [`LeasedProcess`]. A program that answers questions (`RewriteMap name prg:`) has a manager of its
+//! own, which is sent keys ([`ManagerClient::ask`]). The manager takes requests from its [`ClientSockets`], one for each serving
 //! process, and starts programs by [`launch()`]. The parent tells it of new ones by a
 //! [`ManagerLink`]. What it makes of commands is not known here, and no HTTP and no configuration
 //! may live here.
 
+mod answer_line;
 mod client;
 mod client_sockets;
 mod command;
@@ -16,12 +18,14 @@ mod launch;
 mod lease;
 mod lease_request;
 mod manager_link;
+mod map_question;
 mod process_class;
 mod program;
 mod report;
 mod trust;
 mod unlinked_socket;
 
+pub use answer_line::{AnswerLine, LineTooLong, MapAnswer, question_line};
 pub use client::{ClientSocket, DESCRIPTORS_EVER, ManagerClient, ManagerRequest, ProgramControl};
 pub use client_sockets::ClientSockets;
 pub use command::{
@@ -32,8 +36,9 @@ pub use launch::{Launch, Whom, end_group, launch};
 pub use lease::LeasedProcess;
 pub use lease_request::{LeaseDenial, LeaseEvent, LeaseRequest, LeaseResult};
 pub use manager_link::{LinkMessage, ManagerLink};
+pub use map_question::{MapQuestion, MapRequest};
 pub use process_class::ProcessClass;
 pub use program::{Program, ProgramStream};
 pub use report::{IdentityRefusal, LaunchStep, ProgramReport};
 pub use trust::tame;
-pub use unlinked_socket::{UnlinkedSocket, discard, log_pipe, say_no_more};
+pub use unlinked_socket::{UnlinkedSocket, discard, input_pipe, log_pipe, say_no_more};

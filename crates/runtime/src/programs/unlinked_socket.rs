@@ -80,16 +80,30 @@ fn private_folder(folder: &Path) -> io::Result<(std::path::PathBuf, OwnedFd)> {
     }
 }
 
-/// A pipe for what a program says besides its answers: the end that is read never waits.
+/// A pipe for what a program says: the end that is read never waits.
 ///
 /// # Errors
 /// When descriptors are used up.
 pub fn log_pipe() -> io::Result<(File, File)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
-    // Only this end: the program expects a pipe that waits.
-    let flags = rustix::fs::fcntl_getfl(&reader)? | OFlags::NONBLOCK;
-    rustix::fs::fcntl_setfl(&reader, flags)?;
+    never_wait(&reader)?;
     Ok((File::from(reader), File::from(writer)))
+}
+
+/// A pipe for what a program is told: the end that is written never waits, and comes last.
+///
+/// # Errors
+/// When descriptors are used up.
+pub fn input_pipe() -> io::Result<(File, File)> {
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    never_wait(&writer)?;
+    Ok((File::from(reader), File::from(writer)))
+}
+
+/// Only this end: the program expects a pipe that waits.
+fn never_wait(end: &OwnedFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(end)? | OFlags::NONBLOCK;
+    Ok(rustix::fs::fcntl_setfl(end, flags)?)
 }
 
 /// Send no more over a connection: whoever reads at its other end comes to the end.
