@@ -9,6 +9,7 @@
 
 mod capacity;
 mod cgi_queue;
+mod complaints;
 mod fcgid;
 mod running;
 mod suexec;
