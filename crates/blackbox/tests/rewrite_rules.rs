@@ -25,3 +25,8 @@ fn hosts_inherit_what_apaches_inherit() {
         compare(test, Mpm::Event, &format!("main_{name}"));
     }
 }
+
+#[test]
+fn maps_have_what_apaches_have() {
+    compare("maps_have_what_apaches_have", Mpm::Event, "maps");
+}

@@ -153,7 +153,12 @@ impl Condition {
         })
     }
 
-    /// Whether to find out if it holds may have to wait.
+    /// Whether a map is asked for it.
+    pub(crate) fn asks_maps(&self) -> bool {
+        self.input.asks_maps()
+    }
+
+    /// Whether to find out if it holds may have to wait, for anything but a map.
     pub(crate) fn may_wait(&self) -> bool {
         let test = match &self.test {
             Test::LookUpFile | Test::LookUpUrl => true,

@@ -4,7 +4,7 @@ use crate::condition::Condition;
 use crate::map::Map;
 use crate::rule::Rule;
 use crate::settings::{FolderSettings, HOST_SETTINGS, HostSettings, Options, Rules, SETTINGS};
-use crate::{folder, host};
+use crate::{folder, host, programs};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::hook::Hook;
@@ -21,6 +21,7 @@ pub static MODULE: Module = Module::new(
         translate: Some(Hook::Waits(host::translate)),
         fixup: Some(Hook::Waits(folder::fixup)),
         finish: Some(host::finish),
+        open: Some(programs::open),
         ..Hooks::NONE
     },
 );
@@ -132,7 +133,8 @@ fn rule(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn map(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let map = Map::parse(builder, call.arg(0), call.arg(1))?;
+    let user = call.args.get(2).map(|user| &**user);
+    let map = Map::parse(builder, call.arg(0), call.arg(1), user)?;
     of_host(builder).maps.insert(call.arg(0).to_owned(), Arc::new(map));
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::leave::{check_query, has_ended, redirect, refused, substituted, to_backend};
 use crate::notes;
 use crate::result::Scheme;
-use crate::settings::{FolderSettings, Options, SETTINGS};
+use crate::settings::{FolderSettings, HOST_SETTINGS, Options, SETTINGS};
 use crate::trace::{MODULE, Trace};
 use message::Status;
 use runtime::file::Errno;
@@ -28,7 +28,7 @@ pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> 
         force(request, None);
         return NowOrLater::Now(Ok(()));
     }
-    let may_wait = settings.rules.may_wait;
+    let may_wait = settings.rules.may_wait(HOST_SETTINGS.of(&request.host.modules));
     Waiting::only_if(may_wait, rewritten(request))
 }
 

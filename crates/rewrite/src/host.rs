@@ -57,7 +57,7 @@ pub(crate) fn translate<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, 
     if host.rules.list.is_empty() {
         return NowOrLater::Now(Ok(None));
     }
-    Waiting::only_if(host.rules.may_wait, rewritten(request, host, trace))
+    Waiting::only_if(host.rules.may_wait(host), rewritten(request, host, trace))
 }
 
 /// Finish hook: the status of such an answer.

@@ -20,6 +20,7 @@ mod leave;
 mod map;
 mod notes;
 mod prefix;
+mod programs;
 mod result;
 mod rule;
 mod settings;

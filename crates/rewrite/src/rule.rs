@@ -90,13 +90,22 @@ impl Rule {
         if self.flags.is_empty() { text } else { format!("{text} {}", self.flags) }
     }
 
-    /// Whether to apply it may have to wait.
+    /// Whether to apply it may have to wait, for anything but a map.
     pub(crate) fn may_wait(&self) -> bool {
-        let texts = [Some(&self.output), self.actions.media_type.as_ref()];
-        let more = self.actions.env.iter().chain(&self.actions.cookies);
-        let all = texts.into_iter().flatten().chain(self.actions.handler.as_ref()).chain(more);
+        let mut variables = self.texts().flat_map(Template::variables);
         self.conditions.iter().any(Condition::may_wait)
-            || all.flat_map(Template::variables).any(|variable| variable.looks_ahead())
+            || variables.any(|variable| variable.looks_ahead())
+    }
+
+    /// Whether a map is asked for it.
+    pub(crate) fn asks_maps(&self) -> bool {
+        self.conditions.iter().any(Condition::asks_maps) || self.texts().any(Template::asks_maps)
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &Template> {
+        let RuleActions { media_type, handler, env, cookies, .. } = &self.actions;
+        let texts = [Some(&self.output), media_type.as_ref(), handler.as_ref()];
+        texts.into_iter().flatten().chain(env).chain(cookies)
     }
 }
 

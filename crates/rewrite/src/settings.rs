@@ -64,13 +64,15 @@ pub(crate) struct Rules {
     pub(crate) list: Vec<Arc<Rule>>,
     /// Conditions that no rule has followed yet.
     pub(crate) pending: Vec<Condition>,
-    /// Whether to apply them may have to wait.
-    pub(crate) may_wait: bool,
+    /// Whether to apply them may have to wait, for anything but a map.
+    may_wait: bool,
+    asks_maps: bool,
 }
 
 impl Rules {
     pub(crate) fn push(&mut self, rule: Rule) {
         self.may_wait |= rule.may_wait();
+        self.asks_maps |= rule.asks_maps();
         self.list.push(Arc::new(rule));
     }
 
@@ -79,7 +81,15 @@ impl Rules {
             list: [&self.list[..], &behind.list].concat(),
             pending: [&self.pending[..], &behind.pending].concat(),
             may_wait: self.may_wait || behind.may_wait,
+            asks_maps: self.asks_maps || behind.asks_maps,
         }
+    }
+
+    /// Whether to apply them to a request for `host` may have to wait: of maps only a program has
+    /// to be waited for.
+    pub(crate) fn may_wait(&self, host: &HostSettings) -> bool {
+        let is_program = |map: &Arc<Map>| matches!(**map, Map::Program(_));
+        self.may_wait || self.asks_maps && host.maps.values().any(is_program)
     }
 
     /// These over `outer`: what is inherited comes behind them, or before them, or not at all. The

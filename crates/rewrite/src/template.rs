@@ -64,6 +64,11 @@ impl Template {
         }
     }
 
+    /// Whether a map is asked for it.
+    pub(crate) fn asks_maps(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Map(_)))
+    }
+
     /// All variables in it, also in keys of maps.
     pub(crate) fn variables(&self) -> Vec<&Variable> {
         self.pieces.iter().flat_map(Piece::variables).collect()
@@ -180,5 +185,6 @@ mod tests {
         assert_eq!((&*lookup.map, end), ("a", &literal("/")));
         assert_eq!(template.variables(), [&Variable::parse("HTTP:X")]);
         assert!(lookup.default.is_some());
+        assert!(template.asks_maps() && !Template::parse("${a}%{B:c}").asks_maps());
     }
 }

@@ -94,6 +94,8 @@ pub(crate) struct Answers {
     pub(crate) waits: u32,
     /// The thread itself waits (`question::here`).
     pub(crate) is_here: bool,
+    /// The program of a map has not answered.
+    pub(crate) map_was_silent: bool,
 }
 
 impl Answers {

@@ -43,6 +43,8 @@ pub mod input_filter;
 mod key_number;
 pub mod large_future;
 mod log_conditions;
+pub mod map_program;
+pub mod map_question;
 pub mod mapping;
 pub mod metadata;
 pub mod module;

@@ -3,6 +3,7 @@
 use crate::accounting::Accounts;
 use crate::descriptors::Descriptors;
 use crate::hook::Phases;
+use crate::map_program::MapProgram;
 use crate::module_list::Modules;
 use crate::mpm_settings::{MpmMessage, MpmSettings};
 use crate::site::Site;
@@ -40,6 +41,7 @@ pub struct Server {
     pub(crate) recurring: Recurring,
     descriptors: OnceLock<Descriptors>,
     client: Option<Arc<ManagerClient>>,
+    map_managers: Vec<Arc<ManagerClient>>,
 }
 
 impl Server {
@@ -68,6 +70,7 @@ impl Server {
             recurring: Recurring::default(),
             descriptors: OnceLock::new(),
             client: None,
+            map_managers: Vec::new(),
         })
     }
 }
@@ -157,6 +160,21 @@ impl Server {
     /// no request may.
     pub fn client(&self) -> Option<&ManagerClient> {
         self.client.as_deref()
+    }
+
+    /// The programs of maps that have to run as long as the server does.
+    pub fn map_programs(&self) -> &[MapProgram] {
+        &self.site.map_programs
+    }
+
+    /// The ways to the processes that keep them, in the same order.
+    pub fn give_map_managers(&mut self, clients: Vec<Arc<ManagerClient>>) {
+        self.map_managers = clients;
+    }
+
+    /// The way to one of them.
+    pub(crate) fn map_manager(&self, number: usize) -> Option<&ManagerClient> {
+        self.map_managers.get(number).map(|client| &**client)
     }
 
     /// The programs that read logs, for the parent to look after.
@@ -318,6 +336,13 @@ impl Server {
     /// Log an error of the parent or of a child's start.
     pub fn complain(&self, id: u32, text: &str) {
         self.log(Level::Error, self.mpm().kind.module(), Some(id), None, text.as_bytes());
+    }
+
+    /// The same with what the system said, a number of errno(3).
+    pub fn log_errno(&self, errno: i32, module: &str, id: Option<u32>, text: &str) {
+        let message = Message::new(module, Level::Error, id, text.as_bytes());
+        let os_error = Some(errno).filter(|errno| *errno != 0);
+        self.site.error_log.write(None, &Message { os_error, ..message });
     }
 
     /// Write a message to the error log of the main server.

@@ -4,16 +4,15 @@ pub(crate) mod first_size;
 pub(crate) mod heap_filler;
 pub(crate) mod layout;
 pub(crate) mod listen;
-mod managers;
+pub(crate) mod managers;
 
 use heap_filler::HeapFiller;
 use layout::ProcessLayout;
 use listen::Listeners;
-use managers::ManagerSockets;
+use managers::{GenerationManagers, ManagerRole};
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
 use runtime::os_error;
-use runtime::programs::ManagerClient;
 use scoreboard::Scoreboard;
 use server::{Machine, MpmKind, Server};
 use std::net::SocketAddr;
@@ -32,8 +31,8 @@ pub struct Generation {
     pub board: Arc<Scoreboard>,
     /// The number of the generation, 0 for the first.
     pub number: u32,
-    /// The way to its script manager, if it may have to run programs.
-    pub(crate) scripts: Option<ManagerSockets>,
+    /// The ways to its managers.
+    pub(crate) managers: GenerationManagers,
     /// Fills the holes of the parent's heap as long as children may be forked.
     _filler: Option<HeapFiller>,
     last_filler: OnceLock<HeapFiller>,
@@ -87,16 +86,14 @@ impl Generation {
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
         first_size::show(&mut Gauge::default(), &layout, &board);
-        let scripts = match server.may_run_programs() {
-            true => {
-                let scripts = ManagerSockets::new();
-                Some(scripts.map_err(|error| format!("cannot create a socket pair: {error}"))?)
-            }
-            false => None,
-        };
-        if let Some(scripts) = &scripts {
+        let maps = server.map_programs().len();
+        let managers = GenerationManagers::new(server.may_run_programs(), maps)
+            .map_err(|error| format!("cannot create a socket pair: {error}"))?;
+        if let Some(scripts) = managers.of(ManagerRole::Scripts) {
             server.give_script_manager(scripts.client.clone());
         }
+        let client = |number| Some(managers.of(ManagerRole::Map(number))?.client.clone());
+        server.give_map_managers((0..maps).filter_map(client).collect());
         // Only where there are many children it gains more than it costs.
         let filler = (layout.kind == MpmKind::Prefork).then(|| {
             let filler = HeapFiller::take();
@@ -110,20 +107,22 @@ impl Generation {
         });
         let (server, board) = (Arc::new(server), Arc::new(board));
         let last_filler = OnceLock::new();
-        Ok(Self { server, listeners, layout, board, number, scripts, _filler: filler, last_filler })
+        Ok(Self {
+            server,
+            listeners,
+            layout,
+            board,
+            number,
+            managers,
+            _filler: filler,
+            last_filler,
+        })
     }
 
     /// Leave no holes in the heap, just before the first of many children is forked.
     pub(crate) fn fill_heap(&self) {
         if self.layout.kind == MpmKind::Prefork {
             self.last_filler.get_or_init(HeapFiller::take);
-        }
-    }
-
-    /// A child asks for programs by a socket of its own, and answers no requests.
-    pub(crate) fn become_client(&self, own: Option<ManagerClient>) {
-        if let (Some(scripts), Some(own)) = (&self.scripts, own) {
-            scripts.become_client(own);
         }
     }
 }

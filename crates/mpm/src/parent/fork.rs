@@ -16,7 +16,7 @@ impl Parent<'_> {
         let now_ms = clock::monotonic_ms();
         let is_quiet = !self.telling.is_allowed(now_ms);
         let (own_logs, logs) = Channel::pair()?;
-        let (client, socket) = Self::client_pair(generation)?.unzip();
+        let (clients, sockets) = generation.managers.client_pairs()?;
         // Whoever reads the board looks at rows up to the highest that was used: the row counts
         // before its child can write it.
         generation.board.note_used(slot);
@@ -30,12 +30,12 @@ impl Parent<'_> {
                 // First of all what only the parent may hold: a listening socket or a pipe of a log
                 // that stays open in a child keeps a port bound and a program waiting.
                 self.leave_to_parent(generation);
-                generation.become_client(client);
-                drop((own_logs, socket));
+                generation.managers.become_client(clients);
+                drop((own_logs, sockets));
                 process::exit_now(Child::main(generation, start))
             }
             process::Fork::Parent(pid) => {
-                self.take_requests_of(generation, pid, socket);
+                self.take_requests_of(generation, pid, sockets);
                 let place = ChildSlot { generation: generation.number, slot };
                 self.children.add(ChildRecord::new(
                     pid,

@@ -1,18 +1,21 @@
-//! The parent starts script managers that are asked for, and sees that they go on.
+//! The parent starts the manager of each map and the script managers that are asked for, and sees
+//! that they go on.
 
 use super::state::managers::{
     ManagerProcess, Managers, QUESTION_MS, STOP_PATIENCE_MS, UNANSWERED_MAX, is_same,
 };
 use super::state::{Parent, ParentEnd};
 use crate::generation::Generation;
+use crate::generation::managers::ManagerRole;
 use crate::programs;
 use runtime::process::{self, ChildOrder, Ending, Fork};
-use runtime::programs::{ClientSocket, ManagerClient, ManagerLink};
+use runtime::programs::{ClientSocket, ManagerLink};
 use runtime::{clock, event_fd};
-use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
+
+const SCRIPTS: ManagerRole = ManagerRole::Scripts;
 
 impl Parent<'_> {
     /// Sleep until a signal is there, a child has written to the eventfd, somebody wants a script,
@@ -20,9 +23,11 @@ impl Parent<'_> {
     pub(crate) fn sleep(&self, limit: Duration) {
         let unread = self.unread();
         let sockets: Vec<_> =
-            unread.iter().filter_map(|it| Some(it.scripts.as_ref()?.sockets())).collect();
+            unread.iter().filter_map(|it| Some(it.managers.of(SCRIPTS)?.sockets())).collect();
         let mut watched = vec![self.signals.as_fd(), self.wakeup.as_fd()];
         watched.extend(sockets.iter().map(|sockets| sockets.as_fd()));
+        let starting = self.managers.live.iter().filter(|manager| !manager.is_ready);
+        watched.extend(starting.filter_map(|it| it.link.as_ref()).map(AsFd::as_fd));
         event_fd::readable(&watched, limit);
         self.wakeup.clear();
     }
@@ -32,7 +37,7 @@ impl Parent<'_> {
         if self.stop == Some(ParentEnd::Now) || clock::monotonic_ms() < self.managers.rest_ms {
             return Vec::new();
         }
-        self.asking().filter(|it| !self.managers.serves(it)).collect()
+        self.asking().filter(|it| !self.managers.serves(it, SCRIPTS)).collect()
     }
 
     /// The generations whose children may ask for programs.
@@ -46,37 +51,52 @@ impl Parent<'_> {
         if clock::monotonic_ms() < self.managers.rest_ms {
             return;
         }
-        let has_requests = |generation: &&Arc<Generation>| {
-            generation.scripts.as_ref().is_some_and(|scripts| scripts.sockets().has_requests())
-        };
-        let waiting = self.asking().filter(|it| !self.managers.serves(it));
         // One at a time: a child inherits what the stack holds.
-        let first = waiting.filter(has_requests).map(Arc::clone).next();
-        if let Some(generation) = first {
-            self.start_manager(&generation);
+        let first = self.asking().find_map(|generation| {
+            let mut roles = generation.managers.all().map(|row| row.0);
+            let role = roles.find(|role| self.is_wanted(generation, *role))?;
+            Some((generation.clone(), role))
+        });
+        if let Some((generation, role)) = first {
+            self.start_manager(&generation, role);
         }
     }
 
-    /// A way to order for a child of `generation` that is about to be forked, and its other end.
-    pub(crate) fn client_pair(
-        generation: &Generation,
-    ) -> io::Result<Option<(ManagerClient, ClientSocket)>> {
-        generation.scripts.as_ref().map(|_| ManagerClient::pair()).transpose()
+    /// Whether there is no manager of this role, but should be one. That of a map is there always:
+    /// its program runs as long as the server does.
+    fn is_wanted(&self, generation: &Arc<Generation>, role: ManagerRole) -> bool {
+        let sockets = generation.managers.of(role);
+        let is_asked = || sockets.is_some_and(|it| it.sockets().has_requests());
+        !self.managers.serves(generation, role) && (role != SCRIPTS || is_asked())
     }
 
-    /// Let the child `pid`, just forked, ask the script manager of its generation.
+    /// Start the managers of the maps of a generation that begins, which waits for them.
+    pub(crate) fn start_map_managers(&mut self, generation: &Arc<Generation>) {
+        for (role, _) in generation.managers.all().filter(|row| row.0 != SCRIPTS) {
+            self.start_manager(generation, role);
+        }
+    }
+
+    /// Whether the programs of all maps of a generation that begins run.
+    pub(crate) fn runs_maps_of(&mut self, generation: &Arc<Generation>) -> bool {
+        let live = self.managers.live.iter_mut();
+        let mut of_it = live.filter(|manager| is_same(&manager.generation, generation));
+        of_it.all(ManagerProcess::sees_whether_it_is_ready)
+    }
+
+    /// Let the child `pid`, just forked, ask the managers of its generation.
     pub(crate) fn take_requests_of(
         &mut self,
         generation: &Arc<Generation>,
         pid: i32,
-        socket: Option<ClientSocket>,
+        sockets: Vec<ClientSocket>,
     ) {
-        let (Some(scripts), Some(socket)) = (&generation.scripts, socket) else { return };
-        if let Err(error) = scripts.sockets().add(pid, socket) {
-            let text = format!(
-                "child pid {pid} cannot be connected to the process that starts scripts: {error}"
-            );
-            return self.complain(1242, &text);
+        for ((role, at), socket) in generation.managers.all().zip(sockets) {
+            if let Err(error) = at.sockets().add(pid, socket) {
+                let what = what(generation, role);
+                let text = format!("child pid {pid} cannot be connected to {what}: {error}");
+                self.complain(1242, &text);
+            }
         }
         let is_its = |manager: &&mut ManagerProcess| is_same(&manager.generation, generation);
         self.managers.live.iter_mut().filter(is_its).for_each(|manager| manager.tell(pid));
@@ -85,7 +105,7 @@ impl Parent<'_> {
     /// A process has ended, which may have been a child that asked for programs.
     pub(crate) fn forget_requests_of(&mut self, pid: i32) {
         for generation in self.asking() {
-            generation.scripts.as_ref().inspect(|scripts| scripts.sockets().remove(pid));
+            generation.managers.all().for_each(|(_, at)| at.sockets().remove(pid));
         }
     }
 
@@ -93,14 +113,19 @@ impl Parent<'_> {
     fn question_managers(&mut self) {
         let now_ms = clock::monotonic_ms();
         let live = self.managers.live.iter_mut();
-        let hanging: Vec<i32> =
-            live.filter_map(|manager| manager.hangs(now_ms).then_some(manager.pid)).collect();
-        for pid in hanging {
+        let hanging = live.filter_map(|manager| {
+            if !manager.is_ready {
+                // What wakes the parent is read.
+                manager.sees_whether_it_is_ready();
+            }
+            let generation = manager.generation.upgrade()?;
+            manager.hangs(now_ms).then(|| (manager.pid, what(&generation, manager.role)))
+        });
+        let hanging: Vec<(i32, String)> = hanging.collect();
+        for (pid, what) in hanging {
             let seconds = u64::from(UNANSWERED_MAX) * QUESTION_MS / 1000;
-            let text = format!(
-                "the process that starts scripts has not answered for {seconds} s, sending a \
-                 SIGKILL: pid {pid}"
-            );
+            let text =
+                format!("{what} has not answered for {seconds} s, sending a SIGKILL: pid {pid}");
             self.complain(1239, &text);
             process::order(pid, ChildOrder::Kill);
         }
@@ -108,7 +133,7 @@ impl Parent<'_> {
 
     /// A generation gives way to another, and its children may ask for programs to the last moment.
     pub(crate) fn keep_managers_of(&mut self, generation: &Arc<Generation>) {
-        if generation.scripts.is_some() {
+        if !generation.managers.is_empty() {
             generation.listeners.close();
             self.managers.draining.push(generation.clone());
             // What was wrong with its requests says nothing about those of others.
@@ -128,37 +153,53 @@ impl Parent<'_> {
         live.filter(|manager| !is_needed(manager)).for_each(|manager| manager.link = None);
     }
 
-    fn start_manager(&mut self, generation: &Arc<Generation>) {
+    fn start_manager(&mut self, generation: &Arc<Generation>, role: ManagerRole) {
         let parent = process::id();
+        let starting = self.starting.as_ref().map(|starting| &starting.child_pool.generation);
+        let is_first = starting.is_some_and(|starting| Arc::ptr_eq(starting, generation));
         let forked = ManagerLink::pair().and_then(|link| Ok((link, process::fork()?)));
         match forked {
             Ok(((own, link), Fork::Child)) => {
                 drop(own);
                 self.leave_to_parent(generation);
-                process::exit_now(programs::serve(generation, parent, link))
+                process::exit_now(match role {
+                    ManagerRole::Scripts => programs::serve(generation, parent, link),
+                    ManagerRole::Map(number) => {
+                        programs::map::serve(generation, parent, link, (number, is_first))
+                    }
+                })
             }
             Ok(((link, _), Fork::Parent(pid))) => {
-                self.managers.live.push(ManagerProcess::new(pid, Arc::downgrade(generation), link));
+                let whose = (Arc::downgrade(generation), role);
+                self.managers.live.push(ManagerProcess::new(pid, whose, link));
             }
             Err(error) => {
                 self.managers.rest(clock::monotonic_ms());
-                let text = format!("cannot fork the process that starts scripts: {error}");
+                let text = format!("cannot fork {}: {error}", what(generation, role));
                 generation.server.complain(1242, &text);
             }
         }
     }
 
-    /// A process has ended: says whether it was a script manager.
+    /// A process has ended: says whether it was a manager.
     pub(crate) fn manager_ended(&mut self, pid: i32, ending: Ending) -> bool {
-        let Some(ManagerProcess { since_ms, generation, .. }) = self.managers.remove(pid) else {
-            return false;
-        };
+        let Some(manager) = self.managers.remove(pid) else { return false };
+        let ManagerProcess { since_ms, generation, role, is_ready, .. } = manager;
+        if let Some(starting) = &mut self.starting
+            && is_same(&generation, &starting.child_pool.generation)
+            && !is_ready
+        {
+            let path = program(&starting.child_pool.generation, role);
+            let why = format!("mod_rewrite: could not start RewriteMap program {path}");
+            starting.failed.get_or_insert(why);
+            return true;
+        }
         // It ends by itself only when nobody is left who could ask.
-        let is_needed = self.asking().any(|it| is_same(&generation, it));
-        if self.stop.is_none() && is_needed {
+        let needed = self.asking().find(|it| is_same(&generation, it)).cloned();
+        if let Some(generation) = needed.filter(|_| self.stop.is_none()) {
             self.managers.rest(since_ms);
-            let text = format!("the process that starts scripts has died: pid {pid} {ending}");
-            self.complain(1239, &text);
+            let what = what(&generation, role);
+            self.complain(1239, &format!("{what} has died: pid {pid} {ending}"));
         }
         true
     }
@@ -179,4 +220,21 @@ impl Parent<'_> {
             process::order(pid, ChildOrder::Kill);
         }
     }
+}
+
+/// What the log calls a manager.
+fn what(generation: &Generation, role: ManagerRole) -> String {
+    match role {
+        ManagerRole::Scripts => "the process that starts scripts".to_owned(),
+        ManagerRole::Map(_) => {
+            format!("the process that keeps the RewriteMap program {}", program(generation, role))
+        }
+    }
+}
+
+/// The program of a map.
+fn program(generation: &Generation, role: ManagerRole) -> String {
+    let ManagerRole::Map(number) = role else { return String::new() };
+    let program = generation.server.map_programs().get(number);
+    program.map(|it| it.program.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -59,6 +59,7 @@ impl Parent<'_> {
         };
         let child_pool = ChildPool::new(generation.clone(), count, rate);
         self.starting = Some(Starting { child_pool, order, failed: None, lost: 0 });
+        self.start_map_managers(generation);
         self.fill_up();
     }
 
@@ -73,10 +74,13 @@ impl Parent<'_> {
         };
         let is_first = starting.child_pool.number() == self.current.number();
         let serving = self.children.serving(starting.child_pool.number());
+        let runs_maps = self.runs_maps_of(&starting.child_pool.generation);
         match &starting.failed {
             Some(failed) if is_first => return Err(failed.clone()),
             Some(failed) => self.abandon(&starting, failed),
-            None if serving < starting.child_pool.target() => self.starting = Some(starting),
+            None if serving < starting.child_pool.target() || !runs_maps => {
+                self.starting = Some(starting);
+            }
             None if is_first => {}
             None => self.switch(starting),
         }
@@ -159,6 +163,8 @@ impl Parent<'_> {
         let board = starting.child_pool.generation.board.clone();
         self.history_of_other(number, board, ChildOrder::Drain);
         self.keep_managers_of(&starting.child_pool.generation);
+        // It may be a manager that has failed: its children may be gone before there is another.
+        self.managers.rest(clock::monotonic_ms());
         self.complain(20, &format!("{failed}; the old configuration stays in force"));
     }
 }

@@ -45,6 +45,8 @@ impl Parent<'_> {
 
     /// Stop all children and wait for their end.
     pub(super) fn end_all(&mut self) {
+        // Whatever ends from here on is no accident.
+        self.stop.get_or_insert(ParentEnd::Now);
         let now_ms = clock::monotonic_ms();
         self.children.order(ChildOrder::Stop, now_ms, STOP_PATIENCE_MS, |_| true);
         self.wait_for_all(|_| false);

@@ -11,10 +11,12 @@ mod capacity;
 mod cgi_queue;
 mod complaints;
 mod fcgid;
+pub(crate) mod map;
 mod running;
 mod suexec;
 
 use crate::Generation;
+use crate::generation::managers::ManagerRole;
 use capacity::{ClientUsage, ManagerCapacity, ManagerUsage};
 use cgi_queue::CgiQueue;
 use fcgid::{Concern, KeptProcesses};
@@ -50,8 +52,8 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     generation.server.leave_log_programs();
     // It accepts no connections, and would keep the ports busy.
     generation.listeners.close();
-    let (Some(scripts), Ok(signals)) = (&generation.scripts, Signals::take()) else { return 1 };
-    let Ok(sockets) = scripts.sockets().inherit() else { return 1 };
+    let sockets = generation.managers.become_manager(ManagerRole::Scripts);
+    let (Some(sockets), Ok(signals)) = (sockets, Signals::take()) else { return 1 };
     let capacity = ManagerCapacity::new(sockets.count());
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), KeptProcesses::new(server), ManagerState::Serves);

@@ -2,16 +2,18 @@
 //! mod_rewrite.c).
 
 mod internal;
+mod program;
 mod text;
 
 use crate::trace::Trace;
 use config::Error;
 use internal::Function;
+use program::ProgramMap;
 use runtime::file;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use text::TextFile;
 
 /// A map.
@@ -21,11 +23,18 @@ pub(crate) enum Map {
     Text(TextFile),
     /// `int:`
     Internal(Function),
+    /// `prg:`
+    Program(ProgramMap),
 }
 
 impl Map {
-    /// Read what a line says of the map `name`.
-    pub(crate) fn parse(builder: &Builder, name: &str, text: &str) -> Result<Self, Error> {
+    /// Read what a line says of the map `name`; a program runs as `user`.
+    pub(crate) fn parse(
+        builder: &Builder,
+        name: &str,
+        text: &str,
+        user: Option<&str>,
+    ) -> Result<Self, Error> {
         let bad = |text: String| Err(Error::argument(1, text));
         let (kind, rest) = match text.split_once(':') {
             Some((kind, rest)) => (kind.to_ascii_lowercase(), rest),
@@ -43,7 +52,10 @@ impl Map {
                 None => bad(format!("RewriteMap: internal map not found:{rest}")),
             },
             "dbd" | "fastdbd" => bad("RewriteMap types dbd and fastdbd require mod_dbd!".into()),
-            "prg" => bad("RewriteMap: maps of type prg are not supported yet".into()),
+            "prg" => {
+                let program = ProgramMap::parse(builder, rest, user);
+                must_exist(name, &program.path).map(|()| Self::Program(program))
+            }
             dbm if dbm == "dbm" || dbm.starts_with("dbm=") => bad(format!(
                 "RewriteMap: map {name} is a DBM file, which is not supported; name the text file \
                  that it was made from with txt:"
@@ -62,6 +74,7 @@ impl Map {
     ) -> Option<Vec<u8>> {
         match self {
             Self::Text(file) => file.find(request, trace, name, &key),
+            Self::Program(program) => program.find(request, trace, name, key).await,
             Self::Internal(function) => {
                 let key_text = String::from_utf8_lossy(&key).into_owned();
                 let value = function.apply(key);
@@ -80,8 +93,12 @@ impl Map {
 /// The file of a map, which has to be there when the configuration is read.
 fn existing(builder: &Builder, name: &str, path: &str) -> Result<PathBuf, Error> {
     let path = builder.server_path(path);
+    must_exist(name, &path).map(|()| path)
+}
+
+fn must_exist(name: &str, path: &Path) -> Result<(), Error> {
     match file::facts(path.as_os_str().as_bytes(), true) {
-        Ok(_) => Ok(path),
+        Ok(_) => Ok(()),
         Err(errno) => {
             let text = format!("RewriteMap: file for map {name} not found:{}", path.display());
             Err(Error::argument(1, text).because(errno.to_string()))

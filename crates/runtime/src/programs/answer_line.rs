@@ -4,7 +4,7 @@
 /// Bytes of a key at most: it and its line feed fill an empty pipe, so that writing them never
 /// waits for a program that has read all before. A URL is far shorter; only fields of the request
 /// that a rule joins could come near.
-pub const KEY_BYTES_MAX: usize = 64 * 1024 - 1;
+pub(super) const KEY_BYTES_MAX: usize = 64 * 1024 - 1;
 
 /// Bytes of a value at most, several times what a URL may have: a program that goes on for ever
 /// must not fill memory. httpd has no bound.

@@ -4,11 +4,13 @@
 //! inherited, and gets a [`Program`]: pipes, and a control socket on which a [`ProgramReport`] says
 //! how it goes. As long as that is open the program may run: when it is dropped, the manager ends
 //! the program. For a FastCGI process that the manager keeps it sends a [`ProcessClass`] and gets a
-//! [`LeasedProcess`]. A program that answers questions (`RewriteMap name prg:`) has a manager of its
-//! own, which is sent keys ([`ManagerClient::ask`]). The manager takes requests from its [`ClientSockets`], one for each serving
+//! [`LeasedProcess`]. The manager takes requests from its [`ClientSockets`], one for each serving
 //! process, and starts programs by [`launch()`]. The parent tells it of new ones by a
 //! [`ManagerLink`]. What it makes of commands is not known here, and no HTTP and no configuration
 //! may live here.
+//!
+//! A program that answers questions (`RewriteMap name prg:`) has a manager of its own, which is
+//! asked what keys stand for ([`ManagerClient::ask`]) and otherwise works in the same way.
 
 mod answer_line;
 mod client;
@@ -25,7 +27,7 @@ mod report;
 mod trust;
 mod unlinked_socket;
 
-pub use answer_line::{AnswerLine, LineTooLong, MapAnswer, question_line};
+pub use answer_line::{AnswerLine, LineTooLong, MapAnswer, VALUE_BYTES_MAX, question_line};
 pub use client::{ClientSocket, DESCRIPTORS_EVER, ManagerClient, ManagerRequest, ProgramControl};
 pub use client_sockets::ClientSockets;
 pub use command::{

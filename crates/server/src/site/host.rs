@@ -209,6 +209,11 @@ impl Host {
         self.name().is_some_and(is_own) || self.aliases.iter().any(is_alias)
     }
 
+    /// The settings outside of all sections.
+    pub fn settings(&self) -> &Settings {
+        &self.sections.base
+    }
+
     /// The value of `Allow` for a static resource (core.c, default_handler; http_protocol.c,
     /// make_allow).
     pub fn methods(&self) -> &'static str {

@@ -26,6 +26,7 @@ pub mod wildcard;
 pub mod world;
 
 use crate::identity::Tokens;
+use crate::map_program::MapProgram;
 use crate::resolve::{Root, Roots};
 use crate::site::proxy_protocol::ProxyProtocol;
 use builder::{Builder, ServerDraft};
@@ -61,6 +62,9 @@ pub struct Site {
     pub(crate) choice: HostChoice,
     /// Whether a script may run anywhere.
     pub(crate) may_run_programs: bool,
+    /// Programs of maps that run as long as the server does; modules add theirs when the site is
+    /// opened.
+    pub map_programs: Vec<MapProgram>,
     /// Modules that are there; `None` is all.
     pub loaded: Option<Vec<&'static str>>,
     /// The configuration as it was read, for server-info; empty where nobody can ask for it.
@@ -147,6 +151,7 @@ impl Site {
             tree: server.tree.clone(),
             server_root: server.root.clone(),
             may_run_programs: server.may_run_programs,
+            map_programs: Vec::new(),
             loaded,
             language,
             slash,

@@ -28,7 +28,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "evaluate walk script_cache",
             "sharing",
             "hostname_lookups",
-            "question",
+            "map_question question",
             KNOT_FLOOR,
             "authentication cache environment_template",
             "access_log",
@@ -40,7 +40,8 @@ const FLOORS: &[(&str, &[&str])] = &[
             "representation",
             "site",
             "mpm_settings request_state thread_state waiting",
-            "answers content_coding descriptors failure going_on http_date identity input_filter",
+            "answers content_coding descriptors failure going_on http_date identity input_filter \
+             map_program",
             "key_number large_future names negotiated part_stack resolve send_rate",
             "short_size table transport",
         ],

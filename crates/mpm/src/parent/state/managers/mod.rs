@@ -1,13 +1,16 @@
-//! The script managers as the parent sees them: one for each generation that has asked for one.
+//! The managers as the parent sees them: for each generation one for each map that a program
+//! answers, and a script manager if it has asked for one.
 //!
-//! None is there before the first request comes: the parent watches the sockets of its children as
-//! long as no manager reads them. One that has died is replaced in the same way, after a rest.
+//! No script manager is there before the first request comes: the parent watches the sockets of its
+//! children as long as no manager reads them. One that has died is replaced in the same way, after
+//! a rest.
 
 mod cpu_time;
 
 pub(crate) use cpu_time::add;
 
 use crate::generation::Generation;
+use crate::generation::managers::ManagerRole;
 use runtime::clock;
 use runtime::programs::ManagerLink;
 use std::sync::{Arc, Weak};
@@ -31,12 +34,15 @@ pub(crate) const UNANSWERED_MAX: u32 = 10;
 /// How long they may take to end at the end of the server: longer than they give their programs.
 pub(crate) const STOP_PATIENCE_MS: u64 = 4000;
 
-/// A script manager: its process, its generation and the link to it.
+/// A manager: its process, its generation and the link to it.
 pub(crate) struct ManagerProcess {
     pub(crate) pid: i32,
     pub(crate) since_ms: u64,
     /// Not by its number: that of a restart that failed is used again.
     pub(crate) generation: Weak<Generation>,
+    pub(crate) role: ManagerRole,
+    /// It does its work: that of a map says so when the program runs.
+    pub(crate) is_ready: bool,
     /// `None` once nobody is left who could ask.
     pub(crate) link: Option<ManagerLink>,
     /// Processes whose sockets it could not be told of.
@@ -47,12 +53,18 @@ pub(crate) struct ManagerProcess {
 }
 
 impl ManagerProcess {
-    pub(crate) fn new(pid: i32, generation: Weak<Generation>, link: ManagerLink) -> Self {
+    pub(crate) fn new(
+        pid: i32,
+        (generation, role): (Weak<Generation>, ManagerRole),
+        link: ManagerLink,
+    ) -> Self {
         let now_ms = clock::monotonic_ms();
         Self {
             pid,
             since_ms: now_ms,
             generation,
+            role,
+            is_ready: role == ManagerRole::Scripts,
             link: Some(link),
             untold: Vec::new(),
             question_ms: now_ms + QUESTION_MS,
@@ -64,24 +76,36 @@ impl ManagerProcess {
         let (Some(link), Some(generation)) = (&self.link, self.generation.upgrade()) else {
             return;
         };
-        let Some(scripts) = &generation.scripts else { return };
-        if let Some(socket) = scripts.sockets().get(pid)
+        let Some(at) = generation.managers.of(self.role) else { return };
+        if let Some(socket) = at.sockets().get(pid)
             && link.tell(pid, socket).is_err()
         {
             self.untold.push(pid);
         }
     }
 
-    /// Ask whether it goes on, if it is time to; says whether it hangs.
-    pub(crate) fn hangs(&mut self, now_ms: u64) -> bool {
-        let Some(link) = self.link.as_ref().filter(|_| now_ms >= self.question_ms) else {
-            return false;
-        };
-        self.question_ms = now_ms + QUESTION_MS;
-        if let Some(lost) = link.answers() {
+    /// Whether it does its work, which it may have said by now.
+    pub(crate) fn sees_whether_it_is_ready(&mut self) -> bool {
+        self.listen();
+        self.is_ready
+    }
+
+    fn listen(&mut self) {
+        if let Some(lost) = self.link.as_ref().and_then(ManagerLink::answers) {
+            self.is_ready = true;
             self.unanswered = 0;
             self.untold.extend(lost);
         }
+    }
+
+    /// Ask whether it goes on, if it is time to; says whether it hangs.
+    pub(crate) fn hangs(&mut self, now_ms: u64) -> bool {
+        if now_ms < self.question_ms {
+            return false;
+        }
+        self.listen();
+        let Some(link) = &self.link else { return false };
+        self.question_ms = now_ms + QUESTION_MS;
         link.ask();
         self.unanswered += 1;
         std::mem::take(&mut self.untold).into_iter().for_each(|pid| self.tell(pid));
@@ -89,7 +113,7 @@ impl ManagerProcess {
     }
 }
 
-/// All script managers, and when the next may be started.
+/// All managers, and when the next may be started.
 #[derive(Default)]
 pub(crate) struct Managers {
     pub(crate) live: Vec<ManagerProcess>,
@@ -115,8 +139,9 @@ impl Managers {
         managers.fold([0; 2], add)
     }
 
-    pub(crate) fn serves(&self, generation: &Arc<Generation>) -> bool {
-        self.live.iter().any(|manager| is_same(&manager.generation, generation))
+    pub(crate) fn serves(&self, generation: &Arc<Generation>, role: ManagerRole) -> bool {
+        let mut of_role = self.live.iter().filter(|manager| manager.role == role);
+        of_role.any(|manager| is_same(&manager.generation, generation))
     }
 
     /// The process has ended: what it was, if it was one of them.
@@ -151,7 +176,7 @@ mod tests {
     #[test]
     fn a_manager_hangs_that_has_left_many_questions_without_an_answer() {
         let (link, other_end) = ManagerLink::pair().unwrap();
-        let mut manager = ManagerProcess::new(1, Weak::new(), link);
+        let mut manager = ManagerProcess::new(1, (Weak::new(), ManagerRole::Scripts), link);
         let mut now_ms = manager.question_ms;
         let mut ask = |manager: &mut ManagerProcess| {
             now_ms += QUESTION_MS;
