@@ -108,7 +108,33 @@ fn heads_of_managed_processes_are_checked(mpm: Mpm) {
     check(&site.directive(include).start(), |name| format!("/{name}"));
 }
 
+/// Of an application, as of any other server that is asked, but not of a program.
+fn an_application_may_say_who_has_made_its_answer_and_when(mpm: Mpm) {
+    const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let head = format!("Content-Type: text/plain\ndate: {DATE}\nServer: a server\nX-A: b\n\n");
+    let print = format!("printf '{head}'", head = head.replace('\n', "\\n"));
+    let site = cgi::site(mpm, &[("own", &print)]).file("own.php", "");
+    let socket = site.root().join("application.sock");
+    application::listen(&socket, move |_| {
+        vec![Act::Send([stdout(&head), stdout(""), end()].concat())]
+    });
+    let handler = format!("SetHandler \"proxy:unix:{}|fcgi://localhost\"", socket.display());
+    let site = site.directives(&["<FilesMatch \\.php$>", &handler, "</FilesMatch>"]);
+    let server = site.directive("<Location /own.php>\nHeader set X-C d\n</Location>").start();
+    for (target, is_kept) in [("/own.php", true), ("/cgi-bin/own", false)] {
+        for method in ["GET", "HEAD"] {
+            let request = format!("{method} {target} HTTP/1.1\r\nHost: a\r\n\r\n");
+            let response = server.exchange(request);
+            assert_eq!((response.status, response.field("X-A")), (200, Some("b")));
+            let date = response.fields.iter().find(|field| field.0 == "Date").unwrap();
+            assert_eq!(date.1 == DATE.as_bytes(), is_kept, "{target}: {response:?}");
+            assert_eq!(response.field("Server") == Some("a server"), is_kept, "{target}");
+        }
+    }
+}
+
 each_mpm! {
+    an_application_may_say_who_has_made_its_answer_and_when,
     heads_of_programs_are_checked,
     heads_of_applications_are_checked,
     heads_of_managed_processes_are_checked,

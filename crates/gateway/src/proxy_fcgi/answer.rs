@@ -104,9 +104,11 @@ fn hint(error: &std::io::Error) -> &'static str {
 /// The response that a script has begun. Its body follows as it comes, unless it is there already.
 pub(super) async fn response(
     request: &mut RequestContext<'_>,
-    head: ScriptHead,
+    mut head: ScriptHead,
     mut relay: Box<FcgiRelay>,
 ) -> Result<Response, Stop> {
+    let origin = answer::take_origin(&mut head.lasting);
+    answer::keep(request, origin);
     let mut response = answer::begin(request, head, NAME)?;
     let has_body = !response.status.is_bodyless() && !request.received().is_head();
     if !has_body {

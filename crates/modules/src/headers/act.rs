@@ -55,17 +55,25 @@ pub(crate) fn finish(
     if !has_rules || (!is_error && !has_filters(request)) {
         return Ok(());
     }
+    let origin: Vec<Field> = request.output.always.extract_if(.., is_of_origin).collect();
     if is_error {
         on_error(request, response, &rules.always);
     } else {
         on_success(request, response, &rules.always, &rules.success);
     }
-    // The server says these itself, whatever the fields say (basic_http_header).
+    // The server says these itself, or the one that it has asked, whatever rules say
+    // (basic_http_header).
     for name in ["Date", "Server", "Transfer-Encoding"] {
         fields::unset(&mut request.output.always, name);
         fields::unset(&mut response.fields, name);
     }
+    request.output.always.extend(origin);
     check(&request.output.always).and_then(|()| check(&response.fields))
+}
+
+/// Whether it says who has made the response, or when.
+fn is_of_origin(field: &mut Field) -> bool {
+    ["Date", "Server"].iter().any(|name| field.0.eq_ignore_ascii_case(name))
 }
 
 /// No filter is inserted for the answers to TRACE and to `OPTIONS *`, which no handler gives.

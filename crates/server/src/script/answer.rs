@@ -34,9 +34,23 @@ pub fn begin(
     }
 }
 
+/// What says who has made a response, and when.
+const OF_ORIGIN: [&str; 2] = ["Date", "Server"];
+
+/// Take from the fields of a script what says who has made the response, and when. For whoever is
+/// this server itself it says so; what another server has answered may keep it, with [`keep`]
+/// (http_filters.c, basic_http_header).
+pub fn take_origin(lasting: &mut Vec<fastcgi::ScriptField>) -> Vec<fastcgi::ScriptField> {
+    let known = |name: &[u8]| OF_ORIGIN.iter().find(|it| name.eq_ignore_ascii_case(it.as_bytes()));
+    let taken = lasting.extract_if(.., |field| known(&field.0).is_some());
+    // They are spelled as the server spells them.
+    taken.filter_map(|(name, value)| Some((known(&name)?.as_bytes().to_vec(), value))).collect()
+}
+
 /// The response that the head of a script's answer describes, without a look at the conditions of
 /// the request, and the time of its `Last-Modified` in seconds since 1970.
-pub fn describe(request: &mut RequestContext<'_>, head: ScriptHead) -> (Response, Option<i64>) {
+pub fn describe(request: &mut RequestContext<'_>, mut head: ScriptHead) -> (Response, Option<i64>) {
+    take_origin(&mut head.lasting);
     let mut response = Response::new(head.status());
     response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
     let closes = head.closes();
