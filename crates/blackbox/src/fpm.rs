@@ -10,13 +10,24 @@ use std::time::Duration;
 use crate::application::record;
 use crate::scratch::Scratch;
 use crate::wait::wait_for;
-use crate::{php, process};
+use crate::{outside, php, process};
+
+/// What it runs with.
+#[derive(Clone, Copy, Debug)]
+pub enum Ini {
+    /// No `php.ini`: the same everywhere.
+    None,
+    /// That of the machine, which loads the extensions that are installed. Scripts are compiled
+    /// once, whatever it says.
+    OfMachine,
+}
 
 /// A running PHP-FPM.
 #[derive(Debug)]
 pub struct Fpm {
     master: Child,
     program: PathBuf,
+    ini: Ini,
     folder: Scratch,
     socket: PathBuf,
 }
@@ -25,6 +36,27 @@ impl Fpm {
     /// Starts a pool of `children` that listens at `socket`; `None`, told and counted, where
     /// PHP-FPM is not installed.
     pub fn start(test: &str, socket: &Path, children: usize) -> Option<Self> {
+        Self::start_with(test, socket, children, Ini::None)
+    }
+
+    /// The same with extensions; `None`, told and counted, where one is not installed.
+    pub fn start_with_extensions(
+        test: &str,
+        socket: &Path,
+        children: usize,
+        extensions: &[&str],
+    ) -> Option<Self> {
+        let output = outside::run_command(Command::new(php::fpm(test)?).arg("-m"), 20);
+        let modules = String::from_utf8_lossy(&output.stdout).into_owned();
+        let is_there = |name: &&&str| modules.lines().any(|line| line == **name);
+        if let Some(name) = extensions.iter().find(|name| !is_there(name)) {
+            outside::not_run(test, &format!("PHP has no {name}"));
+            return None;
+        }
+        Self::start_with(test, socket, children, Ini::OfMachine)
+    }
+
+    fn start_with(test: &str, socket: &Path, children: usize, ini: Ini) -> Option<Self> {
         let program = php::fpm(test)?;
         let folder = Scratch::new();
         let config = format!(
@@ -35,8 +67,8 @@ impl Fpm {
             socket = socket.display(),
         );
         folder.write("fpm.conf", config);
-        let master = run(&program, &folder);
-        let fpm = Self { master, program, folder, socket: socket.to_owned() };
+        let master = run(&program, ini, &folder);
+        let fpm = Self { master, program, ini, folder, socket: socket.to_owned() };
         fpm.wait_until_it_serves();
         Some(fpm)
     }
@@ -53,7 +85,7 @@ impl Fpm {
         let starts = self.starts();
         process::signal(self.pid(), libc::SIGTERM);
         let _ = self.master.wait();
-        self.master = run(&self.program, &self.folder);
+        self.master = run(&self.program, self.ini, &self.folder);
         wait_for("php-fpm to start again", 20, || self.starts() > starts);
     }
 
@@ -114,10 +146,15 @@ impl Fpm {
     }
 }
 
-/// A process of it, as it is without any php.ini, and under the user that runs the tests.
-fn run(program: &Path, folder: &Scratch) -> Child {
+/// A process of it, under the user that runs the tests.
+fn run(program: &Path, ini: Ini, folder: &Scratch) -> Child {
     let mut command = Command::new(program);
-    command.args(["-n", "-d", "extension=posix", "-F", "-y"]).arg(folder.join("fpm.conf"));
+    match ini {
+        Ini::None => command.args(["-n", "-d", "extension=posix"]),
+        // Nobody gets mail of a test.
+        Ini::OfMachine => command.args(["-d", "opcache.enable=1", "-d", "sendmail_path=/bin/true"]),
+    };
+    command.args(["-F", "-y"]).arg(folder.join("fpm.conf"));
     if process::am_root() {
         command.arg("-R");
     }
