@@ -3,6 +3,7 @@
 //! [`Configured::open`], so that `-t`, `-S` and `-k` look without touching.
 
 mod check;
+mod files;
 mod summary;
 mod told;
 
@@ -163,6 +164,7 @@ impl Configured {
         let checked = check::Checked::of(&expanded.nodes);
         said.extend(check::names(&builder, httpd));
         let mut later = check::by_modules(&builder);
+        later.extend(MODULES.advise(&builder, None));
         later.extend(checks.log_folders(&builder, &expanded.nodes, &checked));
         let text = told::loaded_lines(httpd, &expanded) + &all_said(httpd, &builder, &said, &later);
         if said.iter().chain(&later).any(is_error) {
@@ -199,6 +201,17 @@ impl Configured {
     /// The numbers that MPMs are sized by.
     pub fn mpm(&self) -> &MpmSettings {
         &self.builder.server.mpm
+    }
+
+    /// What is probably not meant in the `.htaccess` files of document roots and of the folders in
+    /// them, for standard error.
+    pub fn advice_on_files(&self, httpd: &Httpd) -> String {
+        let found = files::of(&self.builder);
+        let advise = |file: &files::AccessFile<'_>| {
+            let about = (file.folder.as_str(), file.name.as_str(), &file.text[..]);
+            MODULES.advise_on_file(&self.builder, &self.index, file.host, about)
+        };
+        told::render(httpd, &found.iter().flat_map(advise).collect::<Vec<_>>())
     }
 
     /// What httpd says again in the error log when it reads its files a second time and begins to

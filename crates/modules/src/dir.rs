@@ -196,7 +196,9 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
             }
             // An index file that answers elsewhere does so for the folder as well.
             Err(stop @ Stop::Internal(..)) if is_answer(&found) => return Err(stop),
-            Ok(()) | Err(Stop::Internal(..)) => {}
+            Ok(()) | Err(Stop::Internal(..)) => {
+                request.explain(StepKind::Place, || format!("DirectoryIndex: no {name} is there"));
+            }
             Err(stop) => note_refusal(&mut refused, stop),
         }
     }

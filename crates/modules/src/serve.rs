@@ -60,6 +60,7 @@ impl Serve {
         said.extend(config::apply(&expanded.nodes, &index, &mut builder));
         builder.server.tree = expanded.nodes.into();
         said.extend(MODULES.check(&builder));
+        said.extend(MODULES.advise(&builder, None));
         builder.settle(&mut said);
         let report = ConfigurationReport { text: render(&said) };
         if said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {

@@ -4,7 +4,7 @@ use crate::condition::Condition;
 use crate::map::Map;
 use crate::rule::Rule;
 use crate::settings::{FolderSettings, HOST_SETTINGS, HostSettings, Options, Rules, SETTINGS};
-use crate::{folder, host, programs};
+use crate::{advice, folder, host, programs};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use server::hook::Hook;
@@ -22,6 +22,7 @@ pub static MODULE: Module = Module::new(
         fixup: Some(Hook::Waits(folder::fixup)),
         finish: Some(host::finish),
         open: Some(programs::open),
+        advise: Some(advice::advise),
         ..Hooks::NONE
     },
 );
@@ -115,7 +116,9 @@ fn base(builder: &mut Builder, call: &Call<'_>) -> Done {
     if !url.starts_with('/') {
         return Err(Error::argument(0, "RewriteBase: argument is not a valid URL"));
     }
-    of_folder(builder).base = Some(url.into());
+    let settings = of_folder(builder);
+    settings.base = Some(url.into());
+    settings.base_line = Some(call.position());
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 //! contexts. Nothing here decides who may see a file: what a rule leads to passes all sections.
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
+mod advice;
 mod apply;
 mod condition;
 mod cookie;

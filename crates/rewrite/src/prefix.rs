@@ -20,6 +20,11 @@ impl LiteralPrefix {
         Self { bytes, ignores_case }
     }
 
+    /// The text.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Whether a subject that the pattern matches may begin like this one.
     pub(crate) fn allows(&self, subject: &[u8]) -> bool {
         let Some(start) = subject.get(..self.bytes.len()) else { return false };

@@ -83,6 +83,11 @@ impl Rule {
         })
     }
 
+    /// What a text begins with that the pattern matches.
+    pub(crate) fn prefix(&self) -> &[u8] {
+        self.prefix.bytes()
+    }
+
     /// The line, about as it was written.
     pub(crate) fn shown(&self) -> String {
         let not = if self.actions.flags.has(RuleFlags::NOT) { "!" } else { "" };

@@ -3,6 +3,7 @@
 use crate::condition::Condition;
 use crate::map::Map;
 use crate::rule::Rule;
+use config::Position;
 use server::site::settings::{DirectoryKey, HostKey};
 use server::site::store::Merge;
 use std::collections::BTreeMap;
@@ -114,6 +115,8 @@ pub(crate) struct FolderSettings {
     pub(crate) options: Option<Options>,
     /// `RewriteBase`
     pub(crate) base: Option<Arc<str>>,
+    /// Where that stands.
+    pub(crate) base_line: Option<Position>,
     /// The folder of the section, with its slash: rules see paths without it. Without one there
     /// are no rules.
     pub(crate) folder: Option<Arc<str>>,
@@ -142,6 +145,7 @@ impl Merge for FolderSettings {
             engine: self.engine.or(outer.engine),
             options,
             base,
+            base_line: self.base_line.clone(),
             folder: self.folder.clone(),
             rules: self.rules.over(&outer.rules, own, outer.options()),
         }

@@ -266,7 +266,7 @@ async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<R
 
 /// Look up, and choose a handler.
 async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, Stop> {
-    request.explain(StepKind::Request, || request.shown_target());
+    request.explain(StepKind::Request, || request.shown_request());
     if request.lineage.purpose == LookupPurpose::Redirected {
         // As internal_internal_redirect of http_request.c.
         hook::run(&request.phases().read, request).await?;

@@ -83,6 +83,10 @@ impl Module {
 /// Opens what a module has for a site: a sentence says what cannot be opened and why.
 pub(crate) type OpenSite = fn(&mut Site) -> Result<(), String>;
 
+/// Says what is probably not meant in a configuration, or in a `.htaccess` file; then the second
+/// one is the configuration that the file stands in.
+pub(crate) type Advise = fn(&Builder, Option<&Builder>) -> Vec<Diagnostic>;
+
 /// What a module does, and when. In each phase the hooks of all modules run in the order of the
 /// list of modules.
 #[derive(Clone, Copy)]
@@ -147,6 +151,9 @@ pub struct Hooks {
     pub open: Option<OpenSite>,
     /// What is wrong with a whole configuration (check_config).
     pub check: Option<fn(&Builder) -> Option<Diagnostic>>,
+    /// What in a whole configuration, or in a `.htaccess` file of one, is probably not meant:
+    /// warnings.
+    pub advise: Option<Advise>,
 }
 
 impl Hooks {
@@ -179,6 +186,7 @@ impl Hooks {
         runs_programs: false,
         complete: None,
         check: None,
+        advise: None,
     };
 }
 

@@ -6,8 +6,12 @@ use crate::module::{Hooks, Module};
 use crate::mpm_settings::{MpmKind, help};
 use crate::site::Site;
 use crate::site::builder::Builder;
+use crate::site::host::HostDraft;
+use crate::site::language::Language;
+use crate::site::overrides::Overrides;
 use crate::site::settings::Settings;
-use config::{Diagnostic, DirectiveIndex, Guards, ModuleName, Scope};
+use config::{Diagnostic, DirectiveIndex, Guards, ModuleName, Node, Scope, Severity};
+use std::sync::Arc;
 
 /// Every module there is.
 pub struct Modules {
@@ -80,6 +84,40 @@ impl Modules {
     pub fn check(&self, builder: &Builder) -> Option<Diagnostic> {
         let mut checks = self.all.iter().filter_map(|module| module.hooks.check);
         checks.find_map(|check| check(builder))
+    }
+
+    /// What modules take for a mistake that does no harm, in a whole configuration or in a
+    /// `.htaccess` file `around` which that is.
+    pub fn advise(&self, builder: &Builder, around: Option<&Builder>) -> Vec<Diagnostic> {
+        let advisers = self.all.iter().filter_map(|module| module.hooks.advise);
+        advisers.flat_map(|advise| advise(builder, around)).collect()
+    }
+
+    /// The same of the `.htaccess` file of `folder`, an absolute path without a final slash, with
+    /// its name and its text; nothing if it is not read, or would be refused. `whole` was read with
+    /// the rows of `index`.
+    pub fn advise_on_file(
+        &self,
+        whole: &Builder,
+        index: &Arc<DirectiveIndex<Builder>>,
+        host: &HostDraft,
+        (folder, name, text): (&str, &str, &[u8]),
+    ) -> Vec<Diagnostic> {
+        let overrides = overrides(whole, host, folder);
+        if overrides.is_none() {
+            return Vec::new();
+        }
+        let language = Language::new(index.clone(), &whole.server, self.names(), self.guards);
+        let expanded = language.expand(vec![config::parse(name, text, 1)], &overrides);
+        let mut builder = Builder::for_htaccess(folder, name, overrides);
+        language.introduce(&mut builder);
+        let nodes: Vec<Node> = expanded.nodes.into_iter().flatten().collect();
+        let mut said = expanded.diagnostics;
+        said.extend(config::apply(&nodes, &language.index, &mut builder));
+        match said.iter().any(|said| said.severity == Severity::Error) {
+            true => Vec::new(),
+            false => self.advise(&builder, Some(whole)),
+        }
     }
 
     /// The directive rows of all modules, with the names that other modules of httpd would bring.
@@ -231,4 +269,24 @@ impl Documented {
             .is_none_or(|names| names.contains(&mpm.name()))
             .then_some(Self { help: help::under(mpm, self.name, self.help), ..self })
     }
+}
+/// What the `.htaccess` file of a folder may say, as far as sections for single folders tell.
+fn overrides(whole: &Builder, host: &HostDraft, folder: &str) -> Overrides {
+    let main = &whole.hosts[0];
+    let is_around = |own: &str| {
+        let rest = folder.strip_prefix(own.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let of_host = if host.addresses.is_empty() { [].iter() } else { host.directories.iter() };
+    let mut sections: Vec<_> = main
+        .directories
+        .iter()
+        .chain(of_host)
+        .filter(|section| section.plain_folder().is_some_and(is_around))
+        .collect();
+    sections.sort_by_key(|section| section.plain_folder().map(str::len));
+    let base = host.base.core.outline().over(&main.base.core.outline());
+    let all =
+        sections.iter().fold(base, |outer, section| section.settings.core.outline().over(&outer));
+    all.overrides()
 }

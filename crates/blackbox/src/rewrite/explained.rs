@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::ground;
 use super::sheet::{Row, Set, Sheet};
 use crate::Mpm;
-use crate::apache::start_ours;
+use crate::apache::{config, start_ours};
 use crate::binary;
 use crate::scratch::Scratch;
 use crate::talk::Talk;
@@ -62,6 +62,23 @@ pub fn compare(mpm: Mpm, name: &str, nth: usize) {
     println!("{name}: {} requests were explained", asked.len());
     assert!(asked.len() >= 200, "only {} requests", asked.len());
     assert!(differences.is_empty(), "{differences}");
+}
+
+/// What `trivet -t` says of the configuration of a sheet, and of the `.htaccess` files in it.
+pub fn tested(name: &str) -> String {
+    let sheet = Sheet::read(name);
+    let site = Scratch::new();
+    let home = Scratch::new();
+    let lines = config("rewrite", &site) + &ground::build(&site, &sheet);
+    let file = home.write(
+        "trivet.conf",
+        format!("LoadModule mpm_event_module x\nListen 127.0.0.1:1\n{lines}"),
+    );
+    home.write("logs/.keep", "");
+    let mut command = Command::new(binary::trivet());
+    command.arg("-d").arg(home.path()).arg("-t").arg("-f").arg(file);
+    let output = command.output().expect("it can be started");
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Whether a row is one that the command line can say: a plain request of HTTP/1.1.

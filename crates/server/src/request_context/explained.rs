@@ -45,6 +45,16 @@ impl RequestContext<'_> {
         }
     }
 
+    /// The request, and how it came about.
+    pub(crate) fn shown_request(&self) -> String {
+        let target = self.shown_target();
+        match (self.lineage.redirects, self.lineage.is_error_document) {
+            (0, _) => target,
+            (number, false) => format!("{target}, by internal redirect {number}"),
+            (_, true) => format!("{target}, the error document"),
+        }
+    }
+
     /// Method, path and query.
     pub(crate) fn shown_target(&self) -> String {
         let (path, query) = (String::from_utf8_lossy(&self.path), self.query.as_deref());

@@ -291,6 +291,16 @@ impl Builder {
         &mut self.open[last].settings
     }
 
+    /// The settings of the outermost section that is open: of a `.htaccess` file all that it says.
+    pub fn open_settings(&self) -> Option<&Settings> {
+        self.open.first().map(|section| &section.settings)
+    }
+
+    /// The folder of that section.
+    pub fn open_folder(&self) -> Option<&str> {
+        self.open.first().and_then(Section::plain_folder)
+    }
+
     /// The folder of the innermost `<Directory>` with its final slash, empty outside of any.
     pub fn directory(&self) -> String {
         let directories = self.open.iter().rev().filter_map(|section| match &section.kind {

@@ -94,6 +94,16 @@ impl Section {
         }
     }
 
+    /// The folder of a `<Directory>` that is for one folder and what is in it.
+    pub fn plain_folder(&self) -> Option<&str> {
+        match &self.kind {
+            SectionKind::Directory(Matcher::Wildcard(pattern)) if pattern.is_literal() => {
+                Some(pattern.text())
+            }
+            _ => None,
+        }
+    }
+
     /// What its path or name is compared with; `None` for an `<If>`.
     pub(crate) fn matcher(&self) -> Option<&Matcher> {
         match &self.kind {

@@ -110,6 +110,7 @@ fn act(
         return Ok(printed(&text));
     }
     if options.tests {
+        complain(&configured.advice_on_files(httpd));
         complain("Syntax OK\n");
         return Ok(0);
     }
