@@ -8,6 +8,7 @@ use server::map_program::{MapProgram, MapUser};
 use server::map_question;
 use server::request_context::RequestContext;
 use server::site::builder::Builder;
+use server::steps::StepKind;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,16 @@ impl ProgramMap {
         key: Vec<u8>,
     ) -> Option<Vec<u8>> {
         let shown = String::from_utf8_lossy(&key).into_owned();
+        if request.is_explained() {
+            request.explain(StepKind::RuleResult, || {
+                let path = self.path.display();
+                format!(
+                    "map {name}: the program {path} would be asked for '{shown}'; here it is not, \
+                     as if it knew nothing"
+                )
+            });
+            return None;
+        }
         let value = match self.number.get() {
             Some(number) => map_question::ask(request, MODULE, *number, key).await,
             None => None,
