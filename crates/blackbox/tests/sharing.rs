@@ -72,6 +72,31 @@ const RULES: &[&str] = &[
     "AcceptPathInfo On",
     "Header unset ETag",
     "Header edit Last-Modified 20 21",
+    "RewriteEngine On\nRewriteCond %{HTTP_COOKIE} a=1\nRewriteRule ^a\\.txt$ b.txt",
+    "RewriteEngine On\nRewriteCond %{HTTP_COOKIE} !admin\nRewriteRule ^b\\.txt$ a.txt [L]",
+    "RewriteEngine On\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^none$ b.txt",
+    "RewriteEngine On\nRewriteRule ^ - [E=AUTH:%{HTTP:Authorization}]\n\
+     Header set X-Auth \"%{AUTH}e %{REDIRECT_AUTH}e\"",
+    "RewriteEngine On\nRewriteCond %{HTTP_HOST} ^B\\.exa [NC]\nRewriteRule ^b\\.txt$ a.txt",
+    "RewriteEngine On\nRewriteCond %{QUERY_STRING} x\nRewriteRule ^a\\.txt$ - [F]",
+    "RewriteEngine On\nRewriteCond %{QUERY_STRING} ^$\nRewriteRule ^v$ a.txt",
+    "RewriteEngine On\nRewriteCond %{REQUEST_METHOD} =HEAD\nRewriteRule ^a\\.txt$ b.txt",
+    "RewriteEngine On\nRewriteCond %{HTTP:X-Secret} yes\nRewriteRule ^ index.txt [L]",
+    "RewriteEngine On\nRewriteCond %{REMOTE_ADDR} ^127\nRewriteRule ^none$ b.txt",
+    "RewriteEngine On\nRewriteRule ^none$ a.txt?x=2 [QSA]",
+    "RewriteEngine On\nRewriteCond expr \"%{HTTP_USER_AGENT} =~ /bot/\"\nRewriteRule ^b - [G]",
+    "FallbackResource /0/a.txt",
+    "Header set X-Uri \"%{SCRIPT_URI}e %{REDIRECT_SCRIPT_URI}e %{REDIRECT_URL}e\"",
+];
+
+/// What may hold in a whole host, beside what its folders say.
+const HOST_RULES: &[&str] = &[
+    "RewriteEngine On",
+    "RewriteEngine On\nRewriteRule ^/1/b\\.txt$ /0/a.txt",
+    "RewriteEngine On\nRewriteCond %{HTTP_COOKIE} a=\nRewriteRule ^/(.)/a\\.txt$ /$1/b.txt [PT]",
+    "RewriteEngine On\nRewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-f\nRewriteRule none /2/a.txt",
+    "RewriteEngine On\nRewriteCond %{HTTP_HOST} ^LOCAL\nRewriteRule b\\.txt$ /0/index.txt",
+    "RewriteEngine On\nRewriteCond %{SERVER_NAME}:%{SERVER_PORT} ^a.*:80$\nRewriteRule v /0/v.txt",
 ];
 
 /// Files of each folder.
@@ -178,7 +203,8 @@ impl Tree {
 fn rules(dice: &mut Dice, most: usize, in_location: bool) -> String {
     let count = 1 + dice.below(most);
     let drawn: Vec<&str> = (0..count).map(|_| *dice.one_of(RULES)).collect();
-    let may_stand = |rule: &&str| !in_location || !rule.starts_with("<Files");
+    let may_stand =
+        |rule: &&str| !in_location || !["<Files", "Rewrite"].iter().any(|it| rule.starts_with(it));
     let rules: Vec<&str> = drawn.into_iter().filter(may_stand).collect();
     rules.join("\n") + "\n"
 }
@@ -195,6 +221,19 @@ fn configuration(dice: &mut Dice) -> String {
         writeln!(text, "{open}\n{}{close}", rules(dice, 3, in_location)).unwrap();
     }
     text
+}
+
+/// Rules for some of the hosts, in files that the fixture includes; gives them as a text.
+fn host_rules(dice: &mut Dice, site: &Scratch) -> String {
+    let mut text = String::new();
+    for host in ["localhost", "a.example", "b.example"] {
+        if dice.once_in(2) {
+            let rules = *dice.one_of(HOST_RULES);
+            site.write(&format!("hosts/{host}.conf"), rules);
+            write!(text, "\n# {host}: {}", rules.replace('\n', "\n# ")).unwrap();
+        }
+    }
+    text + "\n"
 }
 
 /// What was answered before: a condition may be about that.
@@ -318,7 +357,7 @@ fn walk(test: &str, mpm: Mpm, seed: u64) -> Option<(String, usize)> {
     let dice = &mut Dice::new(seed);
     let site = Scratch::new();
     let mut tree = Tree::new(&site);
-    let rules = configuration(dice);
+    let rules = configuration(dice) + &host_rules(dice, &site);
     let once = format!("{rules}MaxConnectionsPerChild 1\n");
     let (cold, _cold_home) = apache::start_ours(Mpm::Prefork, "sharing", &site, &once);
     let apart = format!("{rules}ResponseSharing Off\n");
@@ -332,8 +371,12 @@ fn walk(test: &str, mpm: Mpm, seed: u64) -> Option<(String, usize)> {
     let mut requests = 0;
     for _ in 0..STEPS {
         if dice.once_in(CHANGE_ONCE_IN) {
-            writeln!(history, "-- {}", tree.change(dice)).unwrap();
-            next_second();
+            let change = tree.change(dice);
+            // What is in a `.htaccess` file counts at once.
+            if change.starts_with("new ") {
+                next_second();
+            }
+            writeln!(history, "-- {change}").unwrap();
             continue;
         }
         let request = request(dice, &seen);

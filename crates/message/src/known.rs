@@ -185,7 +185,7 @@ impl KnownSet {
 
     /// Adds a member; tells whether it was one already.
     #[inline]
-    pub(crate) const fn insert(&mut self, name: Known) -> bool {
+    pub const fn insert(&mut self, name: Known) -> bool {
         let had = self.has(name);
         self.0 |= 1 << name as u8;
         had

@@ -219,7 +219,7 @@ fn value_of(
             value.unwrap_or_else(|| unknown.to_vec())
         }
         Variable::Field(name) => {
-            let value = field(request, name);
+            let value = request.joined_field(name);
             if value.is_some() && !name.eq_ignore_ascii_case("Host") {
                 looked_at.push(name.to_string());
             }
@@ -234,15 +234,6 @@ fn value_of(
         }
         Variable::Empty | Variable::LookAheadUrl(_) | Variable::LookAheadFile(_) => Vec::new(),
     }
-}
-
-/// The values of all fields of a name, as one (apr_table_compress).
-fn field(request: &RequestContext<'_>, name: &str) -> Option<Vec<u8>> {
-    let received = request.received();
-    let is_meant = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name.as_bytes());
-    let view = received.view();
-    let values: Vec<&[u8]> = view.fields().filter(is_meant).map(|field| field.1).collect();
-    (!values.is_empty()).then(|| values.join(&b", "[..]))
 }
 
 fn env(request: &RequestContext<'_>, name: &str) -> Vec<u8> {

@@ -7,6 +7,7 @@
 use crate::access_log::LogDetails;
 use crate::accounting::Account;
 use crate::content_coding::Coding;
+use crate::proviso::Proviso;
 use crate::representation::Representation;
 use message::Field;
 use std::cell::{Cell, RefCell};
@@ -58,6 +59,8 @@ pub(crate) struct Prepared {
     pub(crate) logged: LogDetails,
     /// The fields in `bytes`, if a log shows any.
     pub(crate) fields: Box<[Field]>,
+    /// What has to be true of those who are given it.
+    pub(crate) proviso: Proviso,
     /// The codings of which a client gets one, and the one that this response has.
     pub(crate) codings: Box<[Coding]>,
     pub(crate) coding: Option<Coding>,

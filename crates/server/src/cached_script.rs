@@ -6,9 +6,9 @@ use crate::environment_template::EnvironmentTemplate;
 use crate::handler::Handler;
 use crate::mapping::Mapping;
 use crate::negotiated::Negotiated;
+use crate::proviso::Proviso;
 use crate::request_context::RequestContext;
 use crate::response::OutputFields;
-use crate::site::access_file::AccessFile;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Tables;
@@ -30,8 +30,8 @@ pub struct CachedScript {
     pub(crate) tables: Tables,
     pub(crate) output: OutputFields,
     pub(crate) authentication: Authentication,
-    /// Where `.htaccess` files were looked for, and what was there.
-    pub(crate) access_files: Vec<AccessFile>,
+    /// What has to be true of other requests for the same script.
+    pub(crate) proviso: Proviso,
     /// What runs the script.
     pub(crate) answers: Rc<dyn Handler>,
     /// `Some(None)`: its variables are none that a template can have.

@@ -143,8 +143,7 @@ fn on_off(on: bool) -> Option<Cow<'static, [u8]>> {
 
 impl Facts for RequestFacts<'_, '_> {
     fn variable(&self, variable: ServerVariable) -> Option<Cow<'_, [u8]>> {
-        let (request, received) = (self.request, self.request.received());
-        let view = received.view();
+        let request = self.request;
         match variable {
             ServerVariable::RequestMethod => Some(request.method_name()),
             ServerVariable::RequestScheme => Some(Cow::Borrowed(request.scheme().as_bytes())),
@@ -161,7 +160,9 @@ impl Facts for RequestFacts<'_, '_> {
             }
             ServerVariable::ServerName => owned(request.server_name()),
             ServerVariable::ServerPort => owned(request.server_port().to_string()),
-            ServerVariable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
+            ServerVariable::ServerProtocol => {
+                Some(Cow::Owned(request.received().view().protocol().to_vec()))
+            }
             ServerVariable::PathInfo => Some(Cow::Borrowed(&request.mapping.path_info)),
             ServerVariable::QueryString => request.query().map(Cow::Borrowed),
             ServerVariable::IsSubreq => {
@@ -176,7 +177,9 @@ impl Facts for RequestFacts<'_, '_> {
                 Some(Cow::Borrowed(&request.mapping.context_info.prefix))
             }
             ServerVariable::AuthType => request.authentication.auth_type.and_then(owned),
-            ServerVariable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
+            ServerVariable::TheRequest => {
+                Some(Cow::Owned(request.received().view().request_line().to_vec()))
+            }
             ServerVariable::ContentType => match self.response {
                 Some(response) => response.content_type.clone().and_then(owned),
                 None => request.negotiated.content_type.clone().and_then(owned),
@@ -193,11 +196,13 @@ impl Facts for RequestFacts<'_, '_> {
                 let status = self.response.map_or(Status::OK, |response| response.status);
                 owned(status.code().to_string())
             }
-            ServerVariable::RemotePort => owned(received.other_end().port().to_string()),
+            ServerVariable::RemotePort => owned(request.received().other_end().port().to_string()),
             ServerVariable::Https | ServerVariable::Http2 => on_off(false),
-            ServerVariable::Ipv6 => on_off(received.other_end().ip().to_canonical().is_ipv6()),
+            ServerVariable::Ipv6 => {
+                on_off(request.received().other_end().ip().to_canonical().is_ipv6())
+            }
             ServerVariable::ConnRemoteAddr => {
-                owned(received.other_end().ip().to_canonical().to_string())
+                owned(request.received().other_end().ip().to_canonical().to_string())
             }
             ServerVariable::ServerSoftware => owned(crate::identity::banner(request.site().tokens)),
             ServerVariable::HealthCheckBody => None,
@@ -205,15 +210,8 @@ impl Facts for RequestFacts<'_, '_> {
     }
 
     fn request_field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
-        let lines: Vec<&[u8]> = {
-            let view = self.request.received().view();
-            let wanted = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);
-            view.fields().filter(wanted).map(|field| field.1).collect()
-        };
-        match lines.as_slice() {
-            [] => None,
-            lines => Some(Cow::Owned(lines.join(&b", "[..]))),
-        }
+        let name = std::str::from_utf8(name).ok()?;
+        self.request.joined_field(name).map(Cow::Owned)
     }
 
     fn response_field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {

@@ -11,6 +11,7 @@ use crate::hook;
 use crate::hostname_lookups;
 use crate::large_future::boxed;
 use crate::phase;
+use crate::proviso::Proviso;
 use crate::received_request::ReceivedRequest;
 use crate::representation::Representation;
 use crate::request_context::{Because, LookupPurpose, RequestContext};
@@ -46,6 +47,8 @@ pub(crate) struct Reusable {
     /// The codings of which a client gets one, by what it accepts; the response has that of this
     /// client.
     pub(crate) codings: Vec<Coding>,
+    /// What has to be true of those who are given it, too.
+    pub(crate) proviso: Proviso,
     /// The only second in which the response is right, if it tells the time.
     pub(crate) only_s: Option<i64>,
 }
@@ -151,7 +154,8 @@ async fn conclude(
         (Some(source), Ok(codings))
             if KeptPart::Response.may_be_of(&request) && response.is_whole_file() =>
         {
-            Some(Reusable { source, codings, only_s: request.is_momentary().then_some(start_s) })
+            let only_s = request.is_momentary().then_some(start_s);
+            Some(Reusable { source, codings, proviso: request.proviso(), only_s })
         }
         _ => None,
     };

@@ -10,7 +10,16 @@ use crate::site::names::UseCanonicalName;
 impl RequestContext<'_> {
     /// `%V`, and the name in absolute URLs (UseCanonicalName).
     pub fn server_name(&self) -> String {
-        self.name_for(self.received())
+        let name = self.name_for(self.asked_host());
+        let is_asked = match self.settings.core.use_canonical_name() {
+            UseCanonicalName::On => self.host.name().is_some(),
+            UseCanonicalName::Off => self.asked_host().host_name().is_some(),
+            UseCanonicalName::Dns => false,
+        };
+        if !is_asked {
+            self.mark_personal(); // it is that of the address
+        }
+        name
     }
 
     /// The name of the server as [`Self::server_name`] has it, for the error log, which is no part
@@ -57,9 +66,9 @@ impl RequestContext<'_> {
             Some(name) => name.port,
             None => self.host.addresses.first().and_then(|address| address.port),
         };
-        let local = self.received().local.port();
-        let asked = self.received().host_port();
-        let has_host = self.received().host_name().is_some();
+        let received = self.asked_host();
+        let (local, asked) = (received.local.port(), received.host_port());
+        let has_host = received.host_name().is_some();
         let physical = self.settings.core.use_canonical_physical_port().then_some(local);
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::Off | UseCanonicalName::Dns if has_host => {
@@ -93,7 +102,7 @@ impl RequestContext<'_> {
         };
         let named = self.host.name.as_ref().and_then(|name| name.port);
         let of_address = || self.host.addresses.first().and_then(|address| address.port);
-        let own = named.or_else(of_address).unwrap_or_else(|| self.received().local.port());
+        let own = named.or_else(of_address).unwrap_or_else(|| self.asked_host().local.port());
         self.host.addresses.iter().any(is_address) || own == port && self.host.answers_to(name)
     }
 

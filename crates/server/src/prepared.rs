@@ -7,6 +7,7 @@
 
 use crate::access_log::LogDetails;
 use crate::accounting::Account;
+use crate::asked_host::AskedHost;
 use crate::cache::{Prepared, SMALL_BYTES};
 use crate::content_coding::{self, Coding};
 use crate::context::Context;
@@ -17,7 +18,7 @@ use crate::representation::Representation;
 use crate::response::{BodyPiece, Response};
 use crate::response_head::write_head;
 use crate::sharing::{KeptPart, is_like_others};
-use crate::site::host::Host;
+use crate::site::host::{Host, LAST_MADE, Variant};
 use message::{Framing, Known, Method, RequestHead, ResponseHead, Target, Version};
 use runtime::file;
 use scoreboard::OTHER_ACCOUNT;
@@ -41,25 +42,28 @@ pub(crate) struct CacheHit<'a> {
 pub(crate) fn find<'a>(
     context: &Context,
     host: &Host,
-    client: SocketAddr,
+    (client, local_port): (SocketAddr, Option<u16>),
     head: &RequestHead<'_>,
     framing: &Framing<'a>,
 ) -> Option<CacheHit<'a>> {
     let (method, path) = KeptPart::Response.asked(head, framing)?;
-    let mut prepared = current(context, host, path, None)?;
-    if !prepared.codings.is_empty() {
-        let mut values = head.get_all(Known::AcceptEncoding);
-        let accepted = values.next();
-        // Several lines are one list to httpd; the slow path joins them.
-        if values.next().is_some() {
+    let mut prepared = current(context, host, path, LAST_MADE)?;
+    let coding = wanted_coding(&prepared, head)?;
+    let is_of_host = prepared.proviso.is_of_host(head, local_port);
+    if !is_of_host || coding.is_some_and(|coding| prepared.coding != coding) {
+        let asked_host = match prepared.proviso.asked_host() {
+            Some(_) => Some(AskedHost::of(head, local_port?)),
+            None => None,
+        };
+        prepared = current(context, host, path, (coding, asked_host.as_ref()))?;
+        let is_wanted = wanted_coding(&prepared, head)?.is_none_or(|it| it == prepared.coding);
+        if !is_wanted || !prepared.proviso.is_of_host(head, local_port) {
             return None;
         }
-        let coding = content_coding::choose(&prepared.codings, accepted);
-        if prepared.coding != coding {
-            prepared = current(context, host, path, Some(coding))?;
-        }
     }
-    if !is_like_others(context, host, &prepared.source.settings, client, head, framing) {
+    if !is_like_others(context, host, &prepared.source.settings, client, head, framing)
+        || !prepared.proviso.holds_for(context.now_s(), head, framing)
+    {
         return None;
     }
     let host_name = framing.host.map(|host| host.name);
@@ -67,16 +71,28 @@ pub(crate) fn find<'a>(
     Some(CacheHit { prepared, is_head: method == Method::Head, query, host_name })
 }
 
-/// The entry for `path` if it is there and still true: the one that was made last, or the one with
-/// a certain coding.
+/// The coding that a client gets, where there are several; `None` if the slow path has to find out.
+fn wanted_coding(prepared: &Prepared, head: &RequestHead<'_>) -> Option<Option<Option<Coding>>> {
+    if prepared.codings.is_empty() {
+        return Some(None);
+    }
+    let mut values = head.get_all(Known::AcceptEncoding);
+    let accepted = values.next();
+    // Several lines are one list to httpd; the slow path joins them.
+    let is_one = values.next().is_none();
+    is_one.then(|| Some(content_coding::choose(&prepared.codings, accepted)))
+}
+
+/// The entry for `path` if it is there and still true: the one that was made last, or a certain one
+/// of several.
 pub(crate) fn current(
     context: &Context,
     host: &Host,
     path: &[u8],
-    coding: Option<Option<Coding>>,
+    variant: Variant<'_>,
 ) -> Option<Rc<Prepared>> {
     let mut key = context.key.borrow_mut();
-    let key = host.key(path, coding, &mut key);
+    let key = host.key(path, variant, &mut key);
     let prepared = context.cache.borrow_mut().get(key)?;
     let now_s = context.now_s();
     if prepared.checked_s.get() != now_s {
@@ -104,9 +120,15 @@ pub(crate) fn known(
     request: &ReceivedRequest,
     framing: &Framing<'_>,
 ) -> Option<ExchangeResult> {
-    let (_, path) = KeptPart::File.asked(&request.view(), framing)?;
-    let prepared = current(context, host, path, None)?;
-    let settings = &prepared.source.settings;
+    let head = request.view();
+    let (_, path) = KeptPart::File.asked(&head, framing)?;
+    let prepared = current(context, host, path, LAST_MADE)?;
+    let (settings, proviso) = (&prepared.source.settings, &prepared.proviso);
+    if !proviso.is_of_host(&head, Some(request.local.port()))
+        || !proviso.holds_for(context.now_s(), &head, framing)
+    {
+        return None;
+    }
     // The entry's fields are those of a whole 200. Where a filter or a `Header` has changed them,
     // what a 304 or a part would say is not known from here.
     if !prepared.is_bare || !KeptPart::File.is_for((context, host, settings), request, framing) {
@@ -124,7 +146,7 @@ pub(crate) fn remember(
     context: &Context,
     host: &Host,
     path: &[u8],
-    Reusable { source, codings, only_s }: &Reusable,
+    Reusable { source, codings, proviso, only_s }: &Reusable,
     accepted: Option<&[u8]>,
     (response, logged): &(Response, LogDetails),
 ) {
@@ -172,6 +194,7 @@ pub(crate) fn remember(
         fields: if shows_fields { head.fields.into() } else { Box::default() },
         coding: content_coding::choose(codings, accepted),
         codings: codings.as_slice().into(),
+        proviso: proviso.clone(),
         only_s: *only_s,
         checked_s: Cell::new(now_s),
         bytes: RefCell::new(bytes),
@@ -186,13 +209,14 @@ pub(crate) fn remember(
     let prepared = Rc::new(prepared);
     let mut buffer = context.key.borrow_mut();
     let mut cache = context.cache.borrow_mut();
-    if !codings.is_empty() {
-        // Under its coding for those who get it again, and (below) as the one made last: that one
-        // tells `find` which codings there are.
-        let key = host.key(path, Some(prepared.coding), &mut buffer);
-        cache.insert(key, prepared.clone());
+    let coding = (!codings.is_empty()).then_some(prepared.coding);
+    let variant = (coding, proviso.asked_host());
+    if variant != LAST_MADE {
+        // Under its own key for those who get it again, and (below) as the one made last: that one
+        // tells `find` which variants there are.
+        cache.insert(host.key(path, variant, &mut buffer), prepared.clone());
     }
-    cache.insert(host.key(path, None, &mut buffer), prepared);
+    cache.insert(host.key(path, LAST_MADE, &mut buffer), prepared);
 }
 
 /// The head that everybody gets.

@@ -185,7 +185,8 @@ impl<'a> RequestContext<'a> {
         logs: impl FnOnce() -> Vec<usize>,
     ) -> Self {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
-        next.method = self.method;
+        // Logs tell the method of each.
+        next.method = self.exact_method();
         (next.path, next.query) = (path, query);
         for (name, value) in self.tables.env.iter() {
             // These two tell of the request before this one only (ap_add_common_vars).
@@ -200,8 +201,8 @@ impl<'a> RequestContext<'a> {
         };
         url.extend_from_slice(&self.path);
         next.tables.env.set("REDIRECT_URL", url);
-        if let Some(query) = &self.query {
-            next.tables.env.set("REDIRECT_QUERY_STRING", query.as_slice());
+        if let Some(query) = self.query() {
+            next.tables.env.set("REDIRECT_QUERY_STRING", query);
         }
         next.client.ip = self.client.ip;
         next.authentication.clone_from(&self.authentication);
@@ -222,7 +223,8 @@ impl<'a> RequestContext<'a> {
             env: self.tables.env.clone(),
             logs: logs(),
         });
-        next.mark_personal();
+        // What led here may be otherwise soon: a file may come to be where there was none.
+        self.mark_momentary();
         next
     }
 

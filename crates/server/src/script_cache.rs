@@ -31,12 +31,11 @@ pub(crate) fn known(
 ) -> Option<Rc<CachedScript>> {
     let asked = KeptPart::Script.asked(&received.view(), framing)?;
     let cached = context.script_cache.borrow_mut().get(context.now_s(), host, asked)?;
-    let is_for = KeptPart::Script.is_for((context, host, &cached.settings), received, framing);
-    let is_current = || {
-        let now_s = context.now_s();
-        cached.access_files.iter().all(|file| file.is_unchanged(now_s))
-    };
-    (is_for && is_current()).then_some(cached)
+    let (proviso, head) = (&cached.proviso, received.view());
+    let is_for = KeptPart::Script.is_for((context, host, &cached.settings), received, framing)
+        && proviso.is_of_host(&head, Some(received.local.port()))
+        && proviso.holds_for(context.now_s(), &head, framing);
+    is_for.then_some(cached)
 }
 
 /// The look-up of a request like it.
@@ -92,7 +91,7 @@ fn script_of(request: &RequestContext<'_>, handler: &Rc<dyn Handler>) -> Option<
         tables: request.tables.clone(),
         output: request.output.clone(),
         authentication: request.authentication.clone(),
-        access_files: request.access_files(),
+        proviso: request.proviso(),
         answers: handler.clone(),
         template: RefCell::default(),
         has_filters: OnceCell::new(),

@@ -99,7 +99,7 @@ impl KeptPart {
     /// has answered, of all others when the response is ready.
     pub(crate) fn may_be_of(self, request: &RequestContext<'_>) -> bool {
         match self {
-            Self::Response | Self::File => !request.is_personal(),
+            Self::Response | Self::File => !request.is_personal() && request.access_files_are_few(),
             Self::Script => script_may_be_kept(request),
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn resolve<'l>(
         Err(stop) => return NowOrLater::Now(Err(stop)),
     };
     // What answers is known from here on; what it answers is for this request only.
-    let depends_on_path = !request.is_personal_beside_access_files();
+    let depends_on_path = !request.is_personal();
     request.mark_personal();
     let checks_url = target.owns_urls && script::has_own_url(request);
     Waiting::only_if(checks_url, async move {

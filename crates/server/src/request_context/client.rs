@@ -43,7 +43,27 @@ impl RequestContext<'_> {
 
     /// A field of the request.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
-        self.received().field(name.as_bytes())
+        self.note_field(name);
+        self.client.received.field(name.as_bytes())
+    }
+
+    /// The values of all fields of this name, as one (apr_table_compress).
+    pub fn joined_field(&self, name: &str) -> Option<Vec<u8>> {
+        self.note_field(name);
+        let view = self.client.received.view();
+        let is_meant = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name.as_bytes());
+        let values: Vec<&[u8]> = view.fields().filter(is_meant).map(|field| field.1).collect();
+        (!values.is_empty()).then(|| values.join(&b", "[..]))
+    }
+
+    /// What was sent, for those who look only at the host that is asked for and at the port of the
+    /// connection.
+    pub(crate) fn asked_host(&self) -> &ReceivedRequest {
+        match self.client.received.is_changed() {
+            true => self.mark_personal(),
+            false => self.assumptions().note_host(&self.client.received),
+        }
+        &self.client.received
     }
 
     /// The client's address, as mod_remoteip sees it.

@@ -2,7 +2,9 @@
 //! is decided in `sharing.rs`.
 
 use super::RequestContext;
+use crate::proviso::{Assumptions, Proviso};
 use crate::site::access_file::AccessFile;
+use message::Known;
 use std::cell::{Cell, RefCell};
 
 /// So many `.htaccess` files are looked at before what was kept of a script is used. With more of
@@ -17,6 +19,8 @@ pub(crate) struct Dependence {
     is_personal: Cell<bool>,
     /// It tells of the second in which it was made.
     is_momentary: Cell<bool>,
+    /// What of the request it was made for has to be true of others that are given it.
+    assumptions: Assumptions,
     /// Where `.htaccess` files were looked for: they decide about it as well.
     access_files: RefCell<Vec<AccessFile>>,
 }
@@ -37,16 +41,29 @@ impl RequestContext<'_> {
         self.common.dependence.is_momentary.get()
     }
 
-    /// Whether the answer may be given to nobody else, whatever they ask for.
-    pub(crate) fn is_personal(&self) -> bool {
-        let dependence = &self.common.dependence;
-        dependence.is_personal.get() || !dependence.access_files.borrow().is_empty()
+    /// Whether the answer may be given to nobody else, whatever they ask for. Others may be given
+    /// it while the same `.htaccess` files are there, if its assumptions are true of them.
+    pub fn is_personal(&self) -> bool {
+        self.common.dependence.is_personal.get()
     }
 
-    /// Whether the answer may be given to nobody else even while the same `.htaccess` files are
-    /// there: for callers that compare those themselves.
-    pub fn is_personal_beside_access_files(&self) -> bool {
-        self.common.dependence.is_personal.get()
+    /// What has to be true of other requests that are given the answer.
+    pub(crate) fn assumptions(&self) -> &Assumptions {
+        &self.common.dependence.assumptions
+    }
+
+    /// A field was looked for. That there is none can be asked of others as well, if it is one that
+    /// the parser knows; whose value counts is the answer to this request only, but for the host.
+    pub(super) fn note_field(&self, name: &str) {
+        let received = &self.client.received;
+        match Known::recognise(name.as_bytes()) {
+            _ if received.is_changed() => self.mark_personal(),
+            Some(Known::Host) => self.assumptions().note_host(received),
+            Some(known) if !received.view().seen().has(known) => {
+                self.assumptions().note_absent(known);
+            }
+            _ => self.mark_personal(),
+        }
     }
 
     /// A `.htaccess` file was looked for; `None` if it cannot be told later whether it is the same.
@@ -63,9 +80,11 @@ impl RequestContext<'_> {
         }
     }
 
-    /// Where such files were looked for.
-    pub(crate) fn access_files(&self) -> Vec<AccessFile> {
-        self.common.dependence.access_files.borrow().clone()
+    /// What has to be true of those who are given the answer.
+    pub(crate) fn proviso(&self) -> Proviso {
+        let dependence = &self.common.dependence;
+        let files = dependence.access_files.borrow().clone();
+        Proviso::new(dependence.assumptions.clone(), files)
     }
 
     /// Whether they are few enough to be looked at again for another request.

@@ -2,8 +2,8 @@
 //!
 //! What is shared is found by host and path and given to GET and HEAD alike (the look-ups of
 //! scripts have the method in their key). So anybody may read the path; the method may be read as
-//! long as nobody tells HEAD from GET; and whoever reads more than that, or the query, marks the
-//! answer as personal.
+//! long as nobody tells HEAD from GET; whoever does has the answer assume the method
+//! (`assumptions.rs`), and whoever reads a query marks the answer as personal.
 
 use super::{Because, RequestContext};
 use crate::access_log::MethodAndTarget;
@@ -39,7 +39,10 @@ impl RequestContext<'_> {
 
     /// The method, HEAD told from GET.
     pub(crate) fn exact_method(&self) -> Option<Method> {
-        self.mark_personal();
+        match self.client.received.method() {
+            Some(method) => self.assumptions().note_method(method),
+            None => self.mark_personal(),
+        }
         self.method
     }
 
@@ -50,7 +53,10 @@ impl RequestContext<'_> {
 
     /// The query, as it was sent (`r->args`).
     pub fn query(&self) -> Option<&[u8]> {
-        self.mark_personal();
+        match self.query.is_some() || self.client.received.query().is_some() {
+            true => self.mark_personal(),
+            false => self.assumptions().note_no_query(),
+        }
         self.query.as_deref()
     }
 

@@ -1,5 +1,6 @@
 //! (Virtual) hosts: what a configuration says about each, and which of them a request is for.
 
+use crate::asked_host::AskedHost;
 use crate::content_coding::Coding;
 use crate::resolve::Root;
 use crate::site::config_place::ConfigPlace;
@@ -176,18 +177,25 @@ pub struct Host {
     pub(crate) owns_name: bool,
 }
 
+/// What tells the prepared responses of a path apart: the coding, where there are several, and the
+/// host that was asked for, where that matters.
+pub(crate) type Variant<'a> = (Option<Option<Coding>>, Option<&'a AskedHost>);
+
+/// The response that was made last, whatever it is.
+pub(crate) const LAST_MADE: Variant<'static> = (None, None);
+
 impl Host {
-    /// The key of a path in the cache of prepared responses, which all hosts share; `coding` is
-    /// for one of several variants. `buffer` is not used for the usual keys of the main server,
-    /// which are the paths themselves.
+    /// The key of a path in the cache of prepared responses, which all hosts share; a coding and a
+    /// name that was asked for are of one of several variants. `buffer` is not used for the usual
+    /// keys of the main server, which are the paths themselves.
     #[inline]
     pub(crate) fn key<'k>(
         &self,
         path: &'k [u8],
-        coding: Option<Option<Coding>>,
+        (coding, asked_host): Variant<'_>,
         buffer: &'k mut Vec<u8>,
     ) -> &'k [u8] {
-        if self.index == 0 && coding.is_none() {
+        if self.index == 0 && coding.is_none() && asked_host.is_none() {
             return path;
         }
         buffer.clear();
@@ -197,6 +205,9 @@ impl Host {
             // No request target holds a NUL.
             buffer.push(0);
             buffer.extend_from_slice(coding.map_or("", Coding::name).as_bytes());
+        }
+        if let Some(host) = asked_host {
+            host.add_to(buffer);
         }
         buffer
     }

@@ -31,7 +31,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "map_question question",
             KNOT_FLOOR,
             "authentication cache environment_template",
-            "access_log",
+            "access_log proviso",
             "received_request",
             "request_body",
             "held",
@@ -42,7 +42,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "mpm_settings request_state thread_state waiting",
             "answers content_coding descriptors failure going_on http_date identity input_filter \
              map_program",
-            "key_number large_future names negotiated part_stack resolve send_rate",
+            "asked_host key_number large_future names negotiated part_stack resolve send_rate",
             "short_size table transport",
         ],
     ),

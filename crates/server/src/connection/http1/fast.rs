@@ -43,8 +43,8 @@ pub(crate) fn answer(
     is_alone: bool,
     output: &mut Vec<u8>,
 ) -> Fast {
-    let found =
-        prepared::find(&connection.context, connection.host(), connection.peer, head, framing);
+    let ends = (connection.peer, connection.local.map(|local| local.port()));
+    let found = prepared::find(&connection.context, connection.host(), ends, head, framing);
     let Some(asked) = found else { return Fast::Declined };
     let CacheHit { prepared, is_head, .. } = &asked;
     let is_head = *is_head;

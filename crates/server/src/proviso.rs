@@ -1,0 +1,91 @@
+//! What has to be true of a request for it to be given a kept answer. While an answer is made, it
+//! is noted which fields were looked for and not found, that there was no query, which host was
+//! asked for, and which `.htaccess` files were there. Whether an answer is kept at all is decided
+//! in `sharing.rs`.
+
+use crate::asked_host::AskedHost;
+use crate::received_request::ReceivedRequest;
+use crate::site::access_file::AccessFile;
+use message::{Framing, Known, KnownSet, Method, RequestHead, Target};
+use std::cell::{Cell, OnceCell};
+
+/// What was looked at while an answer was made, for as long as it is the same for others.
+#[derive(Clone, Default)]
+pub(crate) struct Assumptions {
+    /// None of these fields was there.
+    absent: Cell<KnownSet>,
+    has_no_query: Cell<bool>,
+    method: Cell<Option<Method>>,
+    asked_host: OnceCell<AskedHost>,
+}
+
+impl Assumptions {
+    /// This field was looked for, and was not there.
+    pub(crate) fn note_absent(&self, name: Known) {
+        let mut absent = self.absent.get();
+        absent.insert(name);
+        self.absent.set(absent);
+    }
+
+    /// The request has no query, and that was asked.
+    pub(crate) fn note_no_query(&self) {
+        self.has_no_query.set(true);
+    }
+
+    /// This method was told from all others.
+    pub(crate) fn note_method(&self, method: Method) {
+        self.method.set(Some(method));
+    }
+
+    /// It was asked which host the request is for.
+    pub(crate) fn note_host(&self, received: &ReceivedRequest) {
+        self.asked_host.get_or_init(|| AskedHost::of(&received.view(), received.local.port()));
+    }
+
+    /// Whether all but the host is the same of a request.
+    fn hold_for(&self, head: &RequestHead<'_>, framing: &Framing<'_>) -> bool {
+        let has_query = matches!(framing.target, Target::Origin { query: Some(_), .. });
+        !head.seen().intersects(self.absent.get())
+            && !(has_query && self.has_no_query.get())
+            && self.method.get().is_none_or(|method| head.known_method() == Some(method))
+    }
+}
+
+/// What has to be true of a request that is given a kept answer.
+#[derive(Clone, Default)]
+pub(crate) struct Proviso {
+    assumptions: Assumptions,
+    /// Where `.htaccess` files were looked for, and what was there.
+    access_files: Vec<AccessFile>,
+}
+
+impl Proviso {
+    pub(crate) fn new(assumptions: Assumptions, access_files: Vec<AccessFile>) -> Self {
+        Self { assumptions, access_files }
+    }
+
+    /// The host that was asked for, if the answer depends on it.
+    pub(crate) fn asked_host(&self) -> Option<&AskedHost> {
+        self.assumptions.asked_host.get()
+    }
+
+    /// Whether a request asks for the same host, as far as that matters; `local_port` is that of
+    /// its connection, if it is known.
+    #[inline]
+    pub(crate) fn is_of_host(&self, head: &RequestHead<'_>, local_port: Option<u16>) -> bool {
+        let is_it = |host: &AskedHost| local_port.is_some_and(|port| host.is(head, port));
+        self.asked_host().is_none_or(is_it)
+    }
+
+    /// Whether the rest is true of it, now.
+    #[inline]
+    pub(crate) fn holds_for(
+        &self,
+        now_s: i64,
+        head: &RequestHead<'_>,
+        framing: &Framing<'_>,
+    ) -> bool {
+        self.assumptions.hold_for(head, framing)
+            && self.access_files.iter().all(|file| file.is_unchanged(now_s))
+    }
+}
