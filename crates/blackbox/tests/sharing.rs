@@ -20,7 +20,7 @@ use blackbox::{Client, Mpm, Response, releases, wait_for};
 use std::fmt::Write as _;
 use std::fs;
 use std::net::SocketAddr;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Folders with rules of their own.
 const FOLDERS: usize = 4;
@@ -352,11 +352,15 @@ fn next_second() {
     wait_for("the next second", 5, || second() > now);
 }
 
+/// What was changed this recently is shared with nobody: the whole tree is new.
+const SETTLING: Duration = Duration::from_secs(3);
+
 /// Sends a sequence; gives what differed, and how many requests there were.
 fn walk(test: &str, mpm: Mpm, seed: u64) -> Option<(String, usize)> {
     let dice = &mut Dice::new(seed);
     let site = Scratch::new();
     let mut tree = Tree::new(&site);
+    let made = Instant::now();
     let rules = configuration(dice) + &host_rules(dice, &site);
     let once = format!("{rules}MaxConnectionsPerChild 1\n");
     let (cold, _cold_home) = apache::start_ours(Mpm::Prefork, "sharing", &site, &once);
@@ -369,6 +373,7 @@ fn walk(test: &str, mpm: Mpm, seed: u64) -> Option<(String, usize)> {
     let mut warm = Asked::new("warm", pair.trivet.address(), true);
     let (mut seen, mut found, mut history) = (Seen::default(), String::new(), rules);
     let mut requests = 0;
+    wait_for("files that nobody writes", 10, || made.elapsed() > SETTLING);
     for _ in 0..STEPS {
         if dice.once_in(CHANGE_ONCE_IN) {
             let change = tree.change(dice);
