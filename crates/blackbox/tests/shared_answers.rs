@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use blackbox::{Client, Mpm, Site, each_mpm};
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
 
 /// A request without a body; gives the status.
 fn status(client: &mut Client, method: &str, target: &str, host: &str) -> u16 {
@@ -112,7 +115,157 @@ fn doubled_slashes_open_nothing(mpm: Mpm) {
     }
 }
 
+/// A rule, a request that it is about, another one, and what each gets: `a.txt` or `b.txt` whole.
+type RuleRow = (&'static str, [&'static str; 2], [&'static str; 2]);
+
+/// Rules of a `.htaccess` file; a request is its method, its target, and fields.
+const RULES: &[RuleRow] = &[
+    (
+        "RewriteCond %{HTTP_COOKIE} in=1\nRewriteRule ^a\\.txt$ b.txt",
+        ["GET /a.txt", "GET /a.txt|Cookie: in=1"],
+        ["a", "b"],
+    ),
+    (
+        "RewriteCond %{HTTP:Authorization} .\nRewriteRule ^a\\.txt$ b.txt",
+        ["GET /a.txt", "GET /a.txt|Authorization: Basic YTpi"],
+        ["a", "b"],
+    ),
+    (
+        "RewriteCond %{HTTP:X-None} ^$\nRewriteRule ^a\\.txt$ b.txt",
+        ["GET /a.txt", "GET /a.txt|X-None: 1"],
+        ["b", "a"],
+    ),
+    (
+        "RewriteCond %{HTTP_HOST} ^other\nRewriteRule ^a\\.txt$ b.txt",
+        ["GET /a.txt", "GET /a.txt|Host: other"],
+        ["a", "b"],
+    ),
+    (
+        "RewriteCond %{QUERY_STRING} .\nRewriteRule ^a\\.txt$ b.txt",
+        ["GET /a.txt", "GET /a.txt?x"],
+        ["a", "b"],
+    ),
+    (
+        "RewriteCond %{REQUEST_METHOD} =HEAD\nRewriteRule ^a\\.txt$ - [G]",
+        ["GET /a.txt", "HEAD /a.txt"],
+        ["a", "410"],
+    ),
+    (
+        "RewriteCond %{REQUEST_FILENAME} !-f\nRewriteCond %{HTTP_REFERER} evil\n\
+         RewriteRule ^new/.*$ b.txt",
+        ["GET /new/x", "GET /new/x|Referer: evil"],
+        ["404", "b"],
+    ),
+    (
+        "RewriteCond expr \"%{HTTP_USER_AGENT} =~ /bot/\"\nRewriteRule ^a\\.txt$ b.txt",
+        ["GET /a.txt|User-Agent: a", "GET /a.txt|User-Agent: bot"],
+        ["a", "b"],
+    ),
+];
+
+/// The text of a response, or its status if it is none of 200.
+fn ask(client: &mut Client, asked: &str) -> String {
+    let mut parts = asked.split('|');
+    let line = parts.next().unwrap();
+    let fields: Vec<&str> = parts.collect();
+    let host = if asked.contains("Host:") { "" } else { "Host: first\r\n" };
+    let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
+    client.send(format!("{line} HTTP/1.1\r\n{host}{fields}\r\n"));
+    let response =
+        if line.starts_with("HEAD") { client.head_response() } else { client.response() };
+    if response.status == 200 { response.text() } else { response.status.to_string() }
+}
+
+fn what_a_rule_looked_for_and_did_not_find_is_asked_of_others(mpm: Mpm) {
+    let with_rules = |site: Site, nth: usize| {
+        let site = site.file(&format!("{nth}/a.txt"), "a").file(&format!("{nth}/b.txt"), "b");
+        site.file(&format!("{nth}/.htaccess"), &format!("RewriteEngine On\n{}\n", RULES[nth].0))
+    };
+    let site = (0..RULES.len()).fold(Site::new(mpm), with_rules);
+    let folder = format!("<Directory {}>", site.root().path().display());
+    let server = site.directives(&[&folder, "AllowOverride All", "</Directory>"]).start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    for (number, (rule, asked, expected)) in RULES.iter().enumerate() {
+        for nth in [0, 0, 0, 1, 0, 1, 1, 1, 0] {
+            let asked = asked[nth].replacen('/', &format!("/{number}/"), 1);
+            assert_eq!(ask(&mut client, &asked), expected[nth], "{rule}: {asked}");
+        }
+    }
+}
+
+/// Ways to give a file another content, or none.
+fn put(file: &Path, way: usize, content: &str) {
+    let fresh = file.with_file_name("fresh");
+    match way {
+        0 => fs::write(file, content).unwrap(),
+        1 => {
+            fs::write(&fresh, content).unwrap();
+            fs::rename(&fresh, file).unwrap();
+        }
+        2 => {
+            let opened = fs::File::options().append(true).create(true).open(file);
+            opened.unwrap().write_all(content.as_bytes()).unwrap();
+        }
+        _ => {
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+fn a_htaccess_file_counts_at_the_next_request(mpm: Mpm) {
+    let site = Site::new(mpm).file("1/2/3/a.txt", "a").file("1/2/3/b.txt", "b");
+    let root = site.root().path().display().to_string();
+    let folder = format!("<Directory {root}>");
+    let server = site.directives(&[&folder, "AllowOverride All", "</Directory>"]).start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    for folder in ["", "1/", "1/2/", "1/2/3/"] {
+        let name = format!("{folder}.htaccess");
+        let file = server.root().join(&name);
+        for (closes, opens) in [(0, 3), (1, 3), (2, 0), (0, 1), (2, 1), (1, 0), (0, 3)] {
+            for _ in 0..3 {
+                assert_eq!(ask(&mut client, "GET /1/2/3/a.txt"), "a", "{name} {closes} {opens}");
+            }
+            put(&file, closes, "\nRequire all denied\n");
+            let closed = ask(&mut client, "GET /1/2/3/a.txt");
+            assert_eq!(closed, "403", "{name} {closes} {opens}");
+            put(&file, opens, "# nothing\n");
+        }
+    }
+}
+
+fn a_folder_that_takes_the_place_of_another_brings_its_own_htaccess(mpm: Mpm) {
+    let site = Site::new(mpm).file("1/2/a.txt", "a").file("other/2/a.txt", "a");
+    let site = site.file("other/2/.htaccess", "Require all denied\n");
+    let root = site.root().path().to_owned();
+    let folder = format!("<Directory {}>", root.display());
+    let server = site.directives(&[&folder, "AllowOverride All", "</Directory>"]).start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    let swap = |one: &str, other: &str| {
+        let [one, other, aside] = [one, other, "aside"].map(|name| root.join(name));
+        fs::rename(&one, &aside).unwrap();
+        fs::rename(&other, &one).unwrap();
+        fs::rename(&aside, &other).unwrap();
+    };
+    for [one, other] in [["1", "other"], ["1/2", "other/2"]] {
+        for round in 0..3 {
+            for expected in ["a", "403"] {
+                for _ in 0..3 {
+                    let got = ask(&mut client, "GET /1/2/a.txt");
+                    assert_eq!(got, expected, "{one} {round}");
+                }
+                swap(one, other);
+            }
+        }
+    }
+}
+
 each_mpm! {
+    what_a_rule_looked_for_and_did_not_find_is_asked_of_others,
+    a_htaccess_file_counts_at_the_next_request,
+    a_folder_that_takes_the_place_of_another_brings_its_own_htaccess,
     what_post_gets_is_not_given_to_get,
     a_name_that_nobody_has_gets_nothing_prepared,
     a_fallback_ends_when_something_is_there,
