@@ -10,6 +10,7 @@ pub mod backend;
 pub mod dial;
 mod executor;
 pub mod file;
+pub mod folder_watch;
 pub mod memory;
 pub mod net;
 pub mod os_error;

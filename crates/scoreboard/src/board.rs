@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "memory without a file, or sealed")]
 
 use crate::header::choices::Choices;
+use crate::header::folder_changes::FolderChanges;
 use crate::header::history::{History, SlotSums};
 use crate::header::sizing::{Pressure, SharedSizing, SizingFigures};
 use crate::rows::account::AccountRow;
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 const MAGIC: u64 = u64::from_le_bytes(*b"TRVTSCBD");
 
 /// Layout version: raised whenever a row changes, so that a monitor of another build says so.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Process rows at most: httpd's bound of ServerLimit (prefork.c), and as many again for processes
 /// that finish. So no product overflows.
@@ -58,6 +59,7 @@ struct BoardHeader {
     /// When this board was made.
     made_unix_s: AtomicU64,
     history: History,
+    folder_changes: FolderChanges,
 }
 
 /// Whole pages for the header: a child may only read them.
@@ -305,6 +307,11 @@ impl Scoreboard {
     /// The accounts of this generation that are shown by themselves. All children may write here.
     pub fn choices(&self) -> &Choices {
         self.choices.get()
+    }
+
+    /// Whether anything has changed in the folders that are watched. The parent alone writes here.
+    pub fn folder_changes(&self) -> &FolderChanges {
+        &self.header().folder_changes
     }
 
     /// Request slots of process `index` in which nobody is served; 0 beyond the end.

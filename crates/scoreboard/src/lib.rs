@@ -14,6 +14,7 @@ mod snapshot;
 
 pub use board::{Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX, Scoreboard};
 pub use header::choices::Choices;
+pub use header::folder_changes::FolderChanges;
 pub use header::history::{AtLimit, History, HistorySecond, Older, SECONDS_SHOWN, SlotSums};
 pub use header::sizing::{Basis, Pressure, SizingFigures};
 pub use rows::account::{

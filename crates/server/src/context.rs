@@ -4,6 +4,7 @@ mod accounts;
 mod log;
 
 use crate::access_log;
+use crate::access_watch::AccessWatch;
 use crate::accounting::Meter;
 use crate::answers::AnswerCache;
 use crate::cache::{self, ResponseCache};
@@ -78,6 +79,7 @@ pub struct Context {
     pub(crate) cache: RefCell<ResponseCache>,
     pub(crate) merged: Merged,
     pub(crate) htaccess: HtaccessCache,
+    access_watch: AccessWatch,
     pub(crate) known: AnswerCache,
     /// What modules keep on this thread.
     pub modules: ThreadState,
@@ -172,6 +174,7 @@ impl Context {
             cache: RefCell::new(ResponseCache::new(bounds, files)),
             merged: Merged::default(),
             htaccess: HtaccessCache::default(),
+            access_watch: AccessWatch::new(server.folder_watch.clone(), board.clone()),
             known: AnswerCache::default(),
             modules: ThreadState::default(),
             scratch: RefCell::new(ThreadBuffers {
@@ -197,6 +200,11 @@ impl Context {
             slots,
             meter,
         }))
+    }
+
+    /// What tells whether `.htaccess` files may have changed, and the second of the question.
+    pub(crate) fn watch(&self) -> (&AccessWatch, i64) {
+        (&self.access_watch, self.now_s())
     }
 
     /// The site, for work on another thread.

@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod access_log;
+mod access_watch;
 pub mod accounting;
 pub mod admit;
 pub mod answers;

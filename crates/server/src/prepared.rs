@@ -62,7 +62,7 @@ pub(crate) fn find<'a>(
         }
     }
     if !is_like_others(context, host, &prepared.source.settings, client, head, framing)
-        || !prepared.proviso.holds_for(context.now_s(), head, framing)
+        || !prepared.proviso.holds_for(context.watch(), head, framing)
     {
         return None;
     }
@@ -125,7 +125,7 @@ pub(crate) fn known(
     let prepared = current(context, host, path, LAST_MADE)?;
     let (settings, proviso) = (&prepared.source.settings, &prepared.proviso);
     if !proviso.is_of_host(&head, Some(request.local.port()))
-        || !proviso.holds_for(context.now_s(), &head, framing)
+        || !proviso.holds_for(context.watch(), &head, framing)
     {
         return None;
     }

@@ -3,6 +3,7 @@
 //! asked for, and which `.htaccess` files were there. Whether an answer is kept at all is decided
 //! in `sharing.rs`.
 
+use crate::access_watch::{AccessWatch, QuietSince};
 use crate::asked_host::AskedHost;
 use crate::received_request::ReceivedRequest;
 use crate::site::access_file::AccessFile;
@@ -57,11 +58,13 @@ pub(crate) struct Proviso {
     assumptions: Assumptions,
     /// Where `.htaccess` files were looked for, and what was there.
     access_files: Vec<AccessFile>,
+    /// When they were looked at last, if every change since then is reported.
+    seen: Cell<Option<QuietSince>>,
 }
 
 impl Proviso {
     pub(crate) fn new(assumptions: Assumptions, access_files: Vec<AccessFile>) -> Self {
-        Self { assumptions, access_files }
+        Self { assumptions, access_files, seen: Cell::default() }
     }
 
     /// The host that was asked for, if the answer depends on it.
@@ -81,11 +84,23 @@ impl Proviso {
     #[inline]
     pub(crate) fn holds_for(
         &self,
-        now_s: i64,
+        (watch, now_s): (&AccessWatch, i64),
         head: &RequestHead<'_>,
         framing: &Framing<'_>,
     ) -> bool {
         self.assumptions.hold_for(head, framing)
-            && self.access_files.iter().all(|file| file.is_unchanged(now_s))
+            && (self.access_files.is_empty() || self.files_are_unchanged(watch, now_s))
+    }
+
+    fn files_are_unchanged(&self, watch: &AccessWatch, now_s: i64) -> bool {
+        let seen = self.seen.get();
+        if seen.is_some() && seen == watch.now(now_s) {
+            return true;
+        }
+        // What changes while they are looked at is reported as later than this.
+        let since = watch.now(now_s).filter(|_| watch.watch(&self.access_files, now_s));
+        let is_unchanged = self.access_files.iter().all(|file| file.is_unchanged(now_s));
+        self.seen.set(since.filter(|_| is_unchanged));
+        is_unchanged
     }
 }

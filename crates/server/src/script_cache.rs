@@ -34,7 +34,7 @@ pub(crate) fn known(
     let (proviso, head) = (&cached.proviso, received.view());
     let is_for = KeptPart::Script.is_for((context, host, &cached.settings), received, framing)
         && proviso.is_of_host(&head, Some(received.local.port()))
-        && proviso.holds_for(context.now_s(), &head, framing);
+        && proviso.holds_for(context.watch(), &head, framing);
     is_for.then_some(cached)
 }
 

@@ -18,6 +18,7 @@ use logging::program::LogProgram;
 use logging::recurring::Recurring;
 use runtime::clock;
 use runtime::descriptors::DescriptorCount;
+use runtime::folder_watch::{FolderWatch, Report};
 use runtime::process::User;
 use runtime::programs::ManagerClient;
 use std::fs::File;
@@ -42,6 +43,8 @@ pub struct Server {
     descriptors: OnceLock<Descriptors>,
     client: Option<Arc<ManagerClient>>,
     map_managers: Vec<Arc<ManagerClient>>,
+    /// Where changes of folders are reported, if the kernel does that.
+    pub(crate) folder_watch: Option<Arc<FolderWatch>>,
 }
 
 impl Server {
@@ -71,6 +74,7 @@ impl Server {
             descriptors: OnceLock::new(),
             client: None,
             map_managers: Vec::new(),
+            folder_watch: None,
         })
     }
 }
@@ -154,6 +158,21 @@ impl Server {
     /// The way to the process that starts programs.
     pub fn give_script_manager(&mut self, client: Arc<ManagerClient>) {
         self.client = Some(client);
+    }
+
+    /// Where the kernel reports changes of folders with `.htaccess` files. Children say which.
+    pub fn give_folder_watch(&mut self, watch: Arc<FolderWatch>) {
+        self.folder_watch = Some(watch);
+    }
+
+    /// Whether a report may be about a `.htaccess` file: one came or went, changed, or a folder on
+    /// the way to one did.
+    pub fn is_of_access_file(&self, report: &Report<'_>) -> bool {
+        let is_name = |name: &[u8]| {
+            let mut hosts = self.site.hosts.iter();
+            hosts.any(|host| host.access_file_names.iter().any(|it| it.as_bytes() == name))
+        };
+        report.is_about_folder || report.name.is_none_or(|name| is_name(name.to_bytes()))
     }
 
     /// The way to the process that starts programs, for a handler that has to run one; `None` where

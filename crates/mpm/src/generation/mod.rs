@@ -10,6 +10,7 @@ use heap_filler::HeapFiller;
 use layout::ProcessLayout;
 use listen::Listeners;
 use managers::{GenerationManagers, ManagerRole};
+use runtime::folder_watch::FolderWatch;
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
 use runtime::os_error;
@@ -33,6 +34,8 @@ pub struct Generation {
     pub number: u32,
     /// The ways to its managers.
     pub(crate) managers: GenerationManagers,
+    /// Where changes of folders that its children look into are reported.
+    pub(crate) folder_watch: Option<Arc<FolderWatch>>,
     /// Fills the holes of the parent's heap as long as children may be forked.
     _filler: Option<HeapFiller>,
     last_filler: OnceLock<HeapFiller>,
@@ -94,6 +97,11 @@ impl Generation {
         }
         let client = |number| Some(managers.of(ManagerRole::Map(number))?.client.clone());
         server.give_map_managers((0..maps).filter_map(client).collect());
+        // Without it each file is looked at for each request.
+        let folder_watch = FolderWatch::new().ok().map(Arc::new);
+        if let Some(watch) = &folder_watch {
+            server.give_folder_watch(watch.clone());
+        }
         // Only where there are many children it gains more than it costs.
         let filler = (layout.kind == MpmKind::Prefork).then(|| {
             let filler = HeapFiller::take();
@@ -114,6 +122,7 @@ impl Generation {
             board,
             number,
             managers,
+            folder_watch,
             _filler: filler,
             last_filler,
         })
@@ -124,6 +133,23 @@ impl Generation {
         if self.layout.kind == MpmKind::Prefork {
             self.last_filler.get_or_init(HeapFiller::take);
         }
+    }
+
+    /// Read what the kernel has reported of folders, and count the changes; whether there was any
+    /// report.
+    pub(crate) fn count_changes(&self) -> bool {
+        let Some(watch) = self.folder_watch.as_ref().filter(|watch| watch.has_reports()) else {
+            return false;
+        };
+        let changes = self.board.folder_changes();
+        let (mut is_change, mut ended) = (false, 0);
+        changes.begin();
+        watch.read(|report| {
+            ended += u64::from(report.is_some_and(|report| report.has_ended));
+            is_change |= report.is_none_or(|report| self.server.is_of_access_file(&report));
+        });
+        changes.end(is_change, ended);
+        true
     }
 }
 

@@ -1,6 +1,7 @@
 //! The loop of the parent: what it waits for, and what it looks after each time.
 
 use super::state::auto_size::AutoSize;
+use super::state::change_reader::ChangeReader;
 use super::state::child_pool::ChildPool;
 use super::state::child_pool::idle_maintenance::SpawnRate;
 use super::state::children::Children;
@@ -79,6 +80,7 @@ pub fn run(
         reports: Reports::new(notifier),
         history: HistoryWriter::new(),
         managers: Managers::default(),
+        folder_changes: ChangeReader::default(),
         pid_file: None,
     };
     parent.write_pid_file()?;
@@ -114,6 +116,7 @@ impl Parent<'_> {
     fn turn(&mut self) -> Result<(), String> {
         self.sleep(self.tick());
         self.handle_signals();
+        self.count_changes();
         // Before the dead are buried: a child that became ready and died since the last turn counts
         // as one that has served, and is no reason to give a restart up.
         self.see_who_serves();
@@ -146,7 +149,7 @@ impl Parent<'_> {
             due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
             due_ms = due_ms.min(self.current.due_ms());
             due_ms = due_ms.min(self.auto_size.due_ms(&self.current.generation.layout));
-            due_ms = due_ms.min(self.history.due_ms());
+            due_ms = due_ms.min(self.history.due_ms()).min(self.folder_changes.due_ms());
         }
         let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));
         wait.clamp(SHORTEST_TICK, TICK)

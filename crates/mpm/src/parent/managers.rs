@@ -28,6 +28,7 @@ impl Parent<'_> {
         watched.extend(sockets.iter().map(|sockets| sockets.as_fd()));
         let starting = self.managers.live.iter().filter(|manager| !manager.is_ready);
         watched.extend(starting.filter_map(|it| it.link.as_ref()).map(AsFd::as_fd));
+        watched.extend(self.folder_watch());
         event_fd::readable(&watched, limit);
         self.wakeup.clear();
     }

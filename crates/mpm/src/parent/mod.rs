@@ -13,8 +13,10 @@
 //! | `measure_children` | what memory children have, for that |
 //! | `record_second` | what the scoreboard and the log are told once a second |
 //! | `managers` | the processes that start programs are forked, questioned and ended |
+//! | `count_changes` | reports of the kernel about folders with `.htaccess` files are read |
 
 mod command_line;
+mod count_changes;
 mod death;
 mod fork;
 mod log_programs;

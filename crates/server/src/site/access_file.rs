@@ -4,7 +4,7 @@
 use crate::resolve::Root;
 use runtime::clock;
 use runtime::file::{self, Errno};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 /// A name at which a file was looked for, and what was there.
@@ -32,6 +32,35 @@ impl AccessFile {
             Err(_) => None,
         };
         (found, known.map(|status| Self { root, path: path.to_vec(), status }))
+    }
+
+    /// The absolute path.
+    pub(crate) fn full_path(&self) -> Vec<u8> {
+        match self.root.as_ref().map(|root| root.path_bytes()) {
+            None => self.path.clone(),
+            Some(b"/") => [b"/", &self.path[..]].concat(),
+            Some(root) => [root, b"/", &self.path].concat(),
+        }
+    }
+
+    /// The folder that the path is looked for beneath, and the path below it.
+    pub(crate) fn with_root<T>(
+        &self,
+        now_s: i64,
+        use_them: impl FnOnce(BorrowedFd<'_>, &[u8]) -> T,
+    ) -> Result<T, Errno> {
+        match &self.root {
+            Some(root) => Ok(use_them(root.descriptor(now_s)?.as_fd(), &self.path)),
+            None => {
+                let top = file::open_beneath(
+                    file::CURRENT_FOLDER,
+                    b"/",
+                    file::Links::Follow,
+                    file::OpenPurpose::Path,
+                )?;
+                Ok(use_them(top.as_fd(), self.path.strip_prefix(b"/").unwrap_or(&self.path)))
+            }
+        }
     }
 
     /// Whether the same is there now.

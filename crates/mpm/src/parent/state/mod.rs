@@ -3,6 +3,7 @@
 //! names one of them.
 
 pub(crate) mod auto_size;
+pub(crate) mod change_reader;
 pub(crate) mod child_pool;
 pub(crate) mod children;
 pub(crate) mod crash;
@@ -13,6 +14,7 @@ pub(crate) mod service_manager;
 
 use crate::generation::{Loader, Reload};
 use auto_size::AutoSize;
+use change_reader::ChangeReader;
 use child_pool::ChildPool;
 use children::Children;
 use crash::{CrashLog, Telling};
@@ -48,6 +50,7 @@ pub(crate) struct Parent<'a> {
     pub(crate) reports: Reports,
     pub(crate) history: HistoryWriter,
     pub(crate) managers: Managers,
+    pub(crate) folder_changes: ChangeReader,
     pub(crate) pid_file: Option<PidFile>,
 }
 
