@@ -332,7 +332,55 @@ fn an_index_that_appears_is_found_at_once(mpm: Mpm) {
     assert_eq!(client.get("/").text(), "better\n");
 }
 
+/// The rules that WordPress writes.
+const PERMALINKS: &str = "RewriteEngine On\nRewriteRule .* - \
+    [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]\nRewriteBase /\nRewriteRule ^env\\.php$ - [L]\n\
+    RewriteCond %{REQUEST_FILENAME} !-f\nRewriteCond %{REQUEST_FILENAME} !-d\n\
+    RewriteRule . /env.php [L]\n";
+
+/// What a script was told, but for what is another's on each connection and each server.
+fn told(client: &mut Client, server: &Server, request: &str) -> String {
+    client.send(request.to_owned());
+    let is_head = request.starts_with("HEAD");
+    let response = if is_head { client.head_response() } else { client.response() };
+    let root = server.root().path().display().to_string();
+    let port = server.address().port().to_string();
+    let text = response.text().replace(&root, "ROOT").replace(&port, "PORT");
+    let is_own =
+        |line: &&str| !["REMOTE_PORT", "REQUEST_TIME"].iter().any(|it| line.starts_with(it));
+    let lines: Vec<&str> = text.lines().filter(is_own).collect();
+    format!("{}\n{}", response.status, lines.join("\n"))
+}
+
+fn a_rewritten_request_is_told_as_without_anything_remembered(mpm: Mpm) {
+    let test = "a_rewritten_request_is_told_as_without_anything_remembered";
+    let folder = ["<Directory />", "AllowOverride All", "Options FollowSymLinks", "</Directory>"];
+    let shared = start(test, mpm, &folder);
+    let apart = start(test, mpm, &[&folder[..], &["ResponseSharing Off"]].concat());
+    let (Some((shared, _fpm)), Some((apart, _other))) = (shared, apart) else { return };
+    for server in [&shared, &apart] {
+        server.root().write(".htaccess", PERMALINKS);
+    }
+    let dice = &mut Dice::new(number("TRIVET_SEED").unwrap_or(1));
+    let [mut warm, mut cold] = [&shared, &apart].map(Server::connect);
+    early_in_a_second();
+    let fields = ["Authorization: Basic eA==", "Cookie: a=1", "X-Two: 2", "Host: b:81"];
+    for _ in 0..number("TRIVET_REQUESTS").unwrap_or(300) {
+        let method = *dice.one_of(&["GET", "GET", "GET", "HEAD", "POST", "PUT"]);
+        let path = *dice.one_of(&["/a/b/", "/a/b/", "/c", "/env.php", "/env.php/x", "/hello.php"]);
+        let query = *dice.one_of(&["", "", "", "?q=1", "?"]);
+        let field = dice.once_in(3).then(|| *dice.one_of(&fields));
+        let host = if field.is_some_and(|it| it.starts_with("Host")) { "" } else { "Host: a\r\n" };
+        let field = field.map(|field| format!("{field}\r\n")).unwrap_or_default();
+        let body = if method == "POST" { "Content-Length: 0\r\n" } else { "" };
+        let request = format!("{method} {path}{query} HTTP/1.1\r\n{host}{field}{body}\r\n");
+        let expected = told(&mut cold, &apart, &request);
+        assert_eq!(told(&mut warm, &shared, &request), expected, "{request}");
+    }
+}
+
 each_mpm! {
+    a_rewritten_request_is_told_as_without_anything_remembered,
     every_request_is_told_as_it_is,
     every_host_is_called_by_its_name,
     two_hosts_with_the_same_path_have_a_script_each,

@@ -7,7 +7,7 @@ use crate::handler::Handler;
 use crate::mapping::Mapping;
 use crate::negotiated::Negotiated;
 use crate::proviso::Proviso;
-use crate::request_context::RequestContext;
+use crate::request_context::{Lineage, RequestContext};
 use crate::response::OutputFields;
 use crate::site::host::Host;
 use crate::site::settings::Settings;
@@ -30,6 +30,7 @@ pub struct CachedScript {
     pub(crate) tables: Tables,
     pub(crate) output: OutputFields,
     pub(crate) authentication: Authentication,
+    pub(crate) lineage: Lineage,
     /// What has to be true of other requests for the same script.
     pub(crate) proviso: Proviso,
     /// What runs the script.

@@ -46,9 +46,11 @@ impl Assumptions {
     /// Whether all but the host is the same of a request.
     fn hold_for(&self, head: &RequestHead<'_>, framing: &Framing<'_>) -> bool {
         let has_query = matches!(framing.target, Target::Origin { query: Some(_), .. });
-        !head.seen().intersects(self.absent.get())
-            && !(has_query && self.has_no_query.get())
-            && self.method.get().is_none_or(|method| head.known_method() == Some(method))
+        let has_unwanted = head.seen().intersects(self.absent.get());
+        let is_method = |method| head.known_method() == Some(method);
+        !has_unwanted
+            && (!has_query || !self.has_no_query.get())
+            && self.method.get().is_none_or(is_method)
     }
 }
 

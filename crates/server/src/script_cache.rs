@@ -3,8 +3,8 @@
 //! holds for it?" is the same each time.
 //!
 //! No check is skipped: what is kept was made by the whole pipeline for a request whose handler was
-//! found from host, path and method alone (whoever asks for more marks the request as personal),
-//! and it holds for others that ask in the same way while the same `.htaccess` files are there,
+//! found from host, path and method alone (whoever asks for more marks the request as personal, or
+//! has others asked the same: `proviso.rs`), and it holds for others that ask in the same way while the same `.htaccess` files are there,
 //! each of which is looked at for each request.
 
 use crate::cached_script::CachedScript;
@@ -29,6 +29,10 @@ pub(crate) fn known(
     received: &ReceivedRequest,
     framing: &Framing<'_>,
 ) -> Option<Rc<CachedScript>> {
+    // The answer may tell the second in which it was asked for.
+    if received.start_us.div_euclid(1_000_000) != context.now_s() {
+        return None;
+    }
     let asked = KeptPart::Script.asked(&received.view(), framing)?;
     let cached = context.script_cache.borrow_mut().get(context.now_s(), host, asked)?;
     let (proviso, head) = (&cached.proviso, received.view());
@@ -53,6 +57,7 @@ pub(crate) fn request<'a>(
     request.tables = cached.tables.clone();
     request.output = cached.output.clone();
     request.authentication = cached.authentication.clone();
+    request.lineage = cached.lineage.clone();
     request.cached_script = Some(cached.clone());
     request.mark_personal();
     request
@@ -91,6 +96,7 @@ fn script_of(request: &RequestContext<'_>, handler: &Rc<dyn Handler>) -> Option<
         tables: request.tables.clone(),
         output: request.output.clone(),
         authentication: request.authentication.clone(),
+        lineage: request.lineage.clone(),
         proviso: request.proviso(),
         answers: handler.clone(),
         template: RefCell::default(),

@@ -125,7 +125,9 @@ pub(crate) fn is_like_others(
 }
 
 /// Whether the choice of what answers holds for others as well that ask for the path `asked`:
-/// nothing but a change of what was found there can lead elsewhere. With `ResponseSharing Off` each
+/// nothing but a change of what was found there can lead elsewhere. What an internal redirect leads
+/// to is asked about for its own path; it is kept for no more than a second (`mark_momentary`),
+/// since what led there may be otherwise then. With `ResponseSharing Off` each
 /// request makes its own choice, and nothing is ever kept.
 pub(crate) fn choice_may_be_kept(request: &RequestContext<'_>, asked: &[u8]) -> bool {
     let hooks = &request.phases().only_choice;
@@ -140,12 +142,13 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
     let received = &client.received;
     let is_like_others = request.may_be_cached
         && request.access_files_are_few()
-        && request.lineage.purpose == LookupPurpose::Main
+        && request.lineage.purpose != LookupPurpose::Sub
+        && !request.lineage.is_error_document
         && request.mapping.path_info.is_empty()
         && request.unmarked_query(Because::AskedOfEach) == received.query()
         && request.mapping.backend.is_none()
         && request.authentication.is_unknown()
-        && (client.ip.is_none() && !request.is_momentary())
+        && client.ip.is_none()
         && request.output.vary.borrow().is_empty()
         && !received.is_changed()
         && (received.names.is_empty() && !hostname_lookups::are_for_scripts(request));

@@ -18,7 +18,7 @@ pub enum LookupPurpose {
 }
 
 /// Where a request came from.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Lineage {
     /// Why there is this request.
     pub purpose: LookupPurpose,
