@@ -178,8 +178,8 @@ fn ask(client: &mut Client, asked: &str) -> String {
 
 fn what_a_rule_looked_for_and_did_not_find_is_asked_of_others(mpm: Mpm) {
     let with_rules = |site: Site, nth: usize| {
-        let site = site.file(&format!("{nth}/a.txt"), "a").file(&format!("{nth}/b.txt"), "b");
-        site.file(&format!("{nth}/.htaccess"), &format!("RewriteEngine On\n{}\n", RULES[nth].0))
+        let site = site.file(format!("{nth}/a.txt"), "a").file(format!("{nth}/b.txt"), "b");
+        site.file(format!("{nth}/.htaccess"), format!("RewriteEngine On\n{}\n", RULES[nth].0))
     };
     let site = (0..RULES.len()).fold(Site::new(mpm), with_rules);
     let folder = format!("<Directory {}>", site.root().path().display());

@@ -4,8 +4,8 @@
 //!
 //! No check is skipped: what is kept was made by the whole pipeline for a request whose handler was
 //! found from host, path and method alone (whoever asks for more marks the request as personal, or
-//! has others asked the same: `proviso.rs`), and it holds for others that ask in the same way while the same `.htaccess` files are there,
-//! each of which is looked at for each request.
+//! has others asked the same: `proviso.rs`), and it holds for others that ask in the same way while
+//! the same `.htaccess` files are there.
 
 use crate::cached_script::CachedScript;
 use crate::context::Context;
