@@ -340,7 +340,7 @@ const PERMALINKS: &str = "RewriteEngine On\nRewriteRule .* - \
 
 /// What a script was told, but for what is another's on each connection and each server.
 fn told(client: &mut Client, server: &Server, request: &str) -> String {
-    client.send(request.to_owned());
+    client.send(request);
     let is_head = request.starts_with("HEAD");
     let response = if is_head { client.head_response() } else { client.response() };
     let root = server.root().path().display().to_string();

@@ -229,7 +229,7 @@ fn host_rules(dice: &mut Dice, site: &Scratch) -> String {
     for host in ["localhost", "a.example", "b.example"] {
         if dice.once_in(2) {
             let rules = *dice.one_of(HOST_RULES);
-            site.write(&format!("hosts/{host}.conf"), rules);
+            site.write(format!("hosts/{host}.conf"), rules);
             write!(text, "\n# {host}: {}", rules.replace('\n', "\n# ")).unwrap();
         }
     }
