@@ -3,7 +3,9 @@
 use crate::engine::{Engine, Groups, failure};
 use crate::flags::RuleFlags;
 use crate::notes;
+use crate::prefix;
 use crate::rule::Rule;
+use crate::settings::Rules;
 use crate::substitute::Applied;
 use pattern::Captures;
 use server::failure::Stop;
@@ -39,13 +41,14 @@ pub(crate) struct Change<'r> {
 
 impl Engine<'_, '_> {
     /// Apply the rules one after the other.
-    pub(crate) async fn run<'l>(&mut self, rules: &'l [Arc<Rule>]) -> Result<Outcome<'l>, Stop> {
+    pub(crate) async fn run<'l>(&mut self, all: &'l Rules) -> Result<Outcome<'l>, Stop> {
+        let rules = &all.list;
         let is_sub = self.request.lineage.purpose == LookupPurpose::Sub;
         let not_for_sub = RuleFlags::NO_SUBREQUEST.with(RuleFlags::REDIRECT);
         self.spend_round(rules)?;
         let (mut nth, mut round) = (0, 1);
         let (mut changed, mut status, mut last) = (None, 200, None);
-        while let Some(rule) = rules.get(nth) {
+        while let Some(rule) = rules.get(self.next_candidate(all, &mut nth)) {
             nth += 1;
             let flags = rule.actions.flags;
             if is_sub && flags.has(not_for_sub) {
@@ -103,11 +106,30 @@ impl Engine<'_, '_> {
             nth = nth.saturating_add(rule.actions.skip);
         }
         self.request.check_effort()?;
-        let Some((no_escape, passes_through)) = changed else { return Ok(Outcome::Unchanged) };
+        let Some(changed) = changed else { return Ok(Outcome::Unchanged) };
+        Ok(Outcome::Changed(self.change(changed, status, last)))
+    }
+
+    /// The next rule that may match. Unless each step is told, most are passed over by how the
+    /// subject begins.
+    fn next_candidate(&mut self, all: &Rules, nth: &mut usize) -> usize {
+        if self.trace.is_silent() && *nth < all.list.len() {
+            self.find_subject();
+            *nth = all.next_candidate(*nth, prefix::opening(&self.subject));
+        }
+        *nth
+    }
+
+    /// What the rules have done.
+    fn change<'l>(
+        &mut self,
+        (no_escape, passes_through): (bool, bool),
+        status: u16,
+        last: Option<&'l Arc<Rule>>,
+    ) -> Change<'l> {
         let before = self.query_before.take();
         let has_new_query = before.is_some_and(|before| before.as_deref() != self.request.query());
-        let change = Change { no_escape, passes_through, status, has_new_query, last };
-        Ok(Outcome::Changed(change))
+        Change { no_escape, passes_through, status, has_new_query, last }
     }
 
     /// Whether a rule with these flags that has matched ends the list.

@@ -57,7 +57,7 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     request.mapping.rewritten = Some(file.clone());
     request.explain(StepKind::Rule, || format!("rules of {folder}, for what is behind that"));
     let mut engine = Engine::new(request, Some(folder), trace);
-    let outcome = engine.run(&settings.rules.list).await;
+    let outcome = engine.run(&settings.rules).await;
     let url = request.mapping.rewritten.take().unwrap_or_default();
     match outcome? {
         Outcome::Unchanged => {

@@ -98,7 +98,7 @@ async fn rewritten(
         format!("init rewrite engine with requested uri {path}")
     });
     let mut engine = Engine::new(request, None, trace);
-    let outcome = engine.run(&host.rules.list).await;
+    let outcome = engine.run(&host.rules).await;
     let url = request.mapping.rewritten.take().unwrap_or_default();
     match outcome? {
         Outcome::Unchanged => {

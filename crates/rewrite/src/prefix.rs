@@ -32,6 +32,45 @@ impl LiteralPrefix {
     }
 }
 
+/// How many bytes of a prefix are compared at once.
+const OPENING_BYTES: usize = 8;
+
+/// The beginning of a prefix, as a number: those of a whole list lie side by side, and each is
+/// compared in a nanosecond.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Opening {
+    /// The bytes, and 0 for those that may be any; letters whose case does not matter are capital.
+    bytes: u64,
+    mask: u64,
+}
+
+impl Opening {
+    /// That of a pattern with such a prefix.
+    pub(crate) fn of(prefix: &LiteralPrefix) -> Self {
+        let mut mask = [0; OPENING_BYTES];
+        for (mask, byte) in mask.iter_mut().zip(&prefix.bytes) {
+            *mask = match prefix.ignores_case && byte.is_ascii_alphabetic() {
+                true => !(b'a' ^ b'A'),
+                false => 0xff,
+            };
+        }
+        let mask = u64::from_le_bytes(mask);
+        Self { bytes: opening(&prefix.bytes) & mask, mask }
+    }
+
+    /// Whether a subject that begins in this way may be matched.
+    pub(crate) fn allows(self, subject: u64) -> bool {
+        subject & self.mask == self.bytes
+    }
+}
+
+/// The first bytes of a text as a number, 0 for those that it has not.
+pub(crate) fn opening(text: &[u8]) -> u64 {
+    let mut bytes = [0; OPENING_BYTES];
+    bytes.iter_mut().zip(text).for_each(|(byte, given)| *byte = *given);
+    u64::from_le_bytes(bytes)
+}
+
 /// The bytes that stand for themselves behind `^`, up to the first that does not, without one that
 /// need not be there. `None` if `^` is not all that the pattern can begin with.
 fn literal(pattern: &[u8]) -> Option<Vec<u8>> {
@@ -149,6 +188,11 @@ mod tests {
             if regex.is_match(subject.as_bytes()) == Ok(true) {
                 prop_assert!(prefix.allows(subject.as_bytes()), "{} {}", pattern, subject);
             }
+            // The number says less, and never anything else.
+            let number = Opening::of(&prefix).allows(opening(subject.as_bytes()));
+            prop_assert!(number || !prefix.allows(subject.as_bytes()), "{} {}", pattern, subject);
+            let is_short = prefix.bytes.len() <= OPENING_BYTES;
+            prop_assert!(!is_short || number == prefix.allows(subject.as_bytes()));
         }
     }
 }

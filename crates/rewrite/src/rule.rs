@@ -2,7 +2,7 @@
 
 use crate::condition::Condition;
 use crate::flags::{RuleActions, RuleFlags};
-use crate::prefix::LiteralPrefix;
+use crate::prefix::{LiteralPrefix, Opening};
 use crate::template::Template;
 use crate::words::{self, Words};
 use config::{Call, Error, Position};
@@ -81,6 +81,15 @@ impl Rule {
             (None, true) => Some(None),
             _ => None,
         })
+    }
+
+    /// How a subject begins that the rule may match. That is not known where the rule matches what
+    /// its pattern does not, and must not be where other rules are chained to it.
+    pub(crate) fn opening(&self) -> Opening {
+        match self.actions.flags.has(RuleFlags::NOT.with(RuleFlags::CHAIN)) {
+            true => Opening::default(),
+            false => Opening::of(&self.prefix),
+        }
     }
 
     /// What a text begins with that the pattern matches.

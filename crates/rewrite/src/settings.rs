@@ -2,6 +2,7 @@
 
 use crate::condition::Condition;
 use crate::map::Map;
+use crate::prefix::Opening;
 use crate::rule::Rule;
 use config::Position;
 use server::site::settings::{DirectoryKey, HostKey};
@@ -63,6 +64,8 @@ impl Options {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) list: Vec<Arc<Rule>>,
+    /// What a subject begins with for each of them to match it.
+    openings: Vec<Opening>,
     /// Conditions that no rule has followed yet.
     pub(crate) pending: Vec<Condition>,
     /// Whether to apply them may have to wait, for anything but a map.
@@ -74,16 +77,24 @@ impl Rules {
     pub(crate) fn push(&mut self, rule: Rule) {
         self.may_wait |= rule.may_wait();
         self.asks_maps |= rule.asks_maps();
+        self.openings.push(rule.opening());
         self.list.push(Arc::new(rule));
     }
 
     fn then(&self, behind: &Self) -> Self {
         Self {
             list: [&self.list[..], &behind.list].concat(),
+            openings: [&self.openings[..], &behind.openings].concat(),
             pending: [&self.pending[..], &behind.pending].concat(),
             may_wait: self.may_wait || behind.may_wait,
             asks_maps: self.asks_maps || behind.asks_maps,
         }
+    }
+
+    /// The first rule from `nth` on that may match such a subject, by how that begins.
+    pub(crate) fn next_candidate(&self, nth: usize, subject: u64) -> usize {
+        let rest = self.openings.get(nth..).unwrap_or_default();
+        nth + rest.iter().take_while(|opening| !opening.allows(subject)).count()
     }
 
     /// Whether to apply them to a request for `host` may have to wait: of maps only a program has

@@ -39,6 +39,11 @@ impl Trace {
         Self { logged: count, is_explained: request.is_explained() }
     }
 
+    /// Whether nobody is told anything.
+    pub(crate) fn is_silent(self) -> bool {
+        self.logged == 0 && !self.is_explained
+    }
+
     /// Say something at level 1 to 8, in the rules of `folder` if they are a folder's.
     pub(crate) fn say(
         self,
