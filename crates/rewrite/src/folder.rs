@@ -55,7 +55,7 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     check_links(request)?;
     let path_info = request.mapping.path_info.clone();
     request.mapping.rewritten = Some(file.clone());
-    request.explain(StepKind::Rule, || format!("rules of {folder}, for what is behind that"));
+    request.explain(StepKind::Rule, || format!("rules of {folder}, which see the path below that"));
     let mut engine = Engine::new(request, Some(folder), trace);
     let outcome = engine.run(&settings.rules).await;
     let url = request.mapping.rewritten.take().unwrap_or_default();

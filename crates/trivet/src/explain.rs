@@ -108,6 +108,10 @@ fn address(text: &str) -> Result<IpAddr, Problem> {
 /// The head of the request.
 fn head(options: &RequestOptions, url: &AskedUrl) -> Result<Vec<u8>, Problem> {
     let method = options.method.as_deref().unwrap_or("GET");
+    let mut texts = options.fields.iter().map(String::as_str).chain([method]);
+    if texts.any(|text| text.contains(char::is_control)) {
+        return Err(Problem::Usage("a method, a URL or a header is one line".into()));
+    }
     let mut head = format!("{method} {} HTTP/1.1\r\n", url.target);
     let mut has_host = false;
     for field in &options.fields {
@@ -123,9 +127,6 @@ fn head(options: &RequestOptions, url: &AskedUrl) -> Result<Vec<u8>, Problem> {
     }
     if let Some(user) = &options.user {
         head.push_str(&format!("Authorization: {}\r\n", basic_credentials(user)));
-    }
-    if head.contains('\0') || head.replace("\r\n", "").contains(['\r', '\n']) {
-        return Err(Problem::Usage("a method, a URL or a header is one line".into()));
     }
     Ok((head + "\r\n").into_bytes())
 }

@@ -66,7 +66,7 @@ fn line(out: &mut String, last: Option<(StepKind, u32)>, step: &ExplainedStep) {
         _ => heading(*kind),
     };
     let indent = 2 * *depth as usize + if is_result { 2 } else { 0 };
-    let _ = write!(out, "{word:COLUMN$}{:indent$}{}", "", shown(text));
+    let _ = write!(out, "{word:COLUMN$}{:indent$}{}", "", shown(text).trim_end());
     // A `.htaccess` file is a section as a whole.
     if let Some(place) = place.as_ref().filter(|place| place.line().is_some()) {
         let _ = write!(out, "  ({})", shown(&place.to_string()));
