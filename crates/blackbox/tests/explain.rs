@@ -28,7 +28,7 @@ struct Explained {
 impl Explained {
     fn new(lines: &str) -> Self {
         let folder = Scratch::new();
-        let user = if process::am_root() { "User www-data\nGroup www-data\n" } else { "" };
+        let user = if process::am_root() { "User www-data\nGroup www-data\n" } else { "\n\n" };
         let lines = lines.replace("{}", &folder.path().display().to_string());
         folder.write("site.conf", format!("{user}Listen 127.0.0.1:80\n{lines}"));
         Self { folder }

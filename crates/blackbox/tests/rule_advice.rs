@@ -66,6 +66,19 @@ fn files_of_document_roots_are_read_as_far_as_the_server_reads_them() {
 }
 
 #[test]
+fn the_guide_shows_what_is_said() {
+    let guide = include_str!("../../../docs/guide/rewrite.md");
+    let (_, line) = guide.split_once("```text\nwarning: /srv/blog").unwrap();
+    let expected = line.split_once('\n').unwrap().0;
+    let root = Root::new(REWRITE);
+    let htdocs = root.folder.join("htdocs").display().to_string();
+    let more = format!("{REWRITE}<Directory {htdocs}>\nAllowOverride All\n</Directory>\n");
+    root.configure(blackbox::Mpm::Event, &more);
+    root.folder.write("htdocs/.htaccess", "RewriteEngine On\nRewriteRule ^(.*)$ app/$1 [L]\n");
+    assert!(said(&root).contains(&format!("warning: {htdocs}{expected}\n")), "{}", said(&root));
+}
+
+#[test]
 fn a_file_that_cannot_be_used_changes_nothing_about_the_test() {
     let root = Root::new(REWRITE);
     let htdocs = root.folder.join("htdocs").display().to_string();
