@@ -40,6 +40,7 @@ mod php;
 pub mod reference;
 mod remoteip;
 mod reqtimeout;
+mod request;
 mod require;
 mod serve;
 mod setenvif;
@@ -79,6 +80,7 @@ static TABLE: &[&Module] = &[
     &env::MODULE,
     // In httpd the first of all fixups (APR_HOOK_REALLY_FIRST).
     &usertrack::MODULE,
+    &request::MODULE,
     // What answers.
     &status::status::MODULE,
     &status::info::MODULE,
@@ -170,6 +172,7 @@ static SHOWN: &[&Module] = &[
     &headers::MODULE,
     &setenvif::MODULE,
     &remoteip::MODULE,
+    &request::MODULE,
     &asis::MODULE,
     &forward::PROXY,
     &forward::PROXY_FCGI,

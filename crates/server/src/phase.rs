@@ -181,6 +181,20 @@ pub async fn look_up<'a>(
     Ok(sub)
 }
 
+/// The same for a part of an answer: if the body of the request is kept, the part gets that and the
+/// method (ap_sub_req_method_uri).
+pub async fn look_up_part<'a>(
+    request: &RequestContext<'a>,
+    name: &[u8],
+) -> Result<RequestContext<'a>, Stop> {
+    let mut sub = sub_request(request, name, Query::None)?;
+    if let (Some(_), Some(method)) = (request.kept_body(), request.exact_method()) {
+        sub.set_method(method);
+    }
+    process(&mut sub).await?;
+    Ok(sub)
+}
+
 /// Where a URL would lead, whoever may see that, if it is one at all. The thread itself waits for
 /// what has to be waited for (`question::here`).
 pub(crate) fn lead<'a>(request: &RequestContext<'a>, url: &[u8]) -> Option<RequestContext<'a>> {

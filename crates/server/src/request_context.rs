@@ -60,6 +60,8 @@ pub(crate) struct RequestCommon {
     effort: Cell<u64>,
     /// Names of what is done once, whichever of them comes to it.
     done: RefCell<BTreeSet<String>>,
+    /// The body of the request, if it is kept (`r->kept_body`).
+    kept_body: RefCell<Option<Rc<[u8]>>>,
 }
 
 /// The request as phases and handlers see it and change it (httpd's `request_rec`). Look-ups on its
@@ -135,6 +137,16 @@ impl<'a> RequestContext<'a> {
             may_be_cached: false,
             cached_script: None,
         }
+    }
+
+    /// The body of the request, if it is kept for parts of its answer (`KeptBodySize`).
+    pub fn kept_body(&self) -> Option<Rc<[u8]>> {
+        self.common.kept_body.borrow().clone()
+    }
+
+    /// Keep the body.
+    pub(crate) fn keep_body(&self, body: Vec<u8>) {
+        self.common.kept_body.replace(Some(body.into()));
     }
 
     /// A look-up of another URL path on behalf of this request (ap_sub_req_lookup_uri).

@@ -93,8 +93,18 @@ async fn run(sub: &mut RequestContext<'_>) -> Result<Response, Stop> {
     phase::run_handler(handler, sub).await
 }
 
-/// The body of the request is the page's.
+/// The body of the request is the page's, unless it is kept: then its length is known
+/// (kept_body_filter_init of mod_request.c).
 fn forget_body(sub: &mut RequestContext<'_>) {
+    if let Some(kept) = sub.kept_body() {
+        let mut fields = fields::of_request(sub.received());
+        let is_framing = |name: &str| {
+            ["Content-Length", "Transfer-Encoding"].iter().any(|it| it.eq_ignore_ascii_case(name))
+        };
+        fields.retain(|field| !is_framing(&field.0));
+        fields.push(("Content-Length".into(), kept.len().to_string().into_bytes()));
+        return sub.set_fields(&fields);
+    }
     let has_body = {
         let view = sub.received().view();
         view.has(Known::ContentLength) || view.has(Known::TransferEncoding)

@@ -87,7 +87,7 @@ impl<'a> Page<'_, 'a> {
         if kind != b"file" {
             // A fragment is nothing that is asked for.
             let end = name.iter().position(|byte| *byte == b'#').unwrap_or(name.len());
-            return phase::look_up(self.request, &name[..end], Query::None).await;
+            return phase::look_up_part(self.request, &name[..end]).await;
         }
         let Some(name) = below(name) else {
             let text = "the name of a file leads out of the folder of its page";

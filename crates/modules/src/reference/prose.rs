@@ -40,6 +40,7 @@ const FILES: &[(&str, &str)] = &[
     ("mod_proxy_fcgi", include_str!("../../reference/mod_proxy_fcgi.md")),
     ("mod_remoteip", include_str!("../../reference/mod_remoteip.md")),
     ("mod_reqtimeout", include_str!("../../reference/mod_reqtimeout.md")),
+    ("mod_request", include_str!("../../reference/mod_request.md")),
     ("mod_rewrite", include_str!("../../reference/mod_rewrite.md")),
     ("mod_setenvif", include_str!("../../reference/mod_setenvif.md")),
     ("mod_so", include_str!("../../reference/mod_so.md")),

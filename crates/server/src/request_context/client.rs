@@ -158,13 +158,15 @@ impl RequestContext<'_> {
     }
 
     /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`), and
-    /// neither has a part of a page.
+    /// a part of a page has it only if it is kept.
     /// What is shared is for those who send none, or it is a script, which gets that of each.
     pub fn body(&self) -> BodyLength {
         let is_part = self.lineage.purpose == LookupPurpose::Sub;
-        match self.lineage.is_error_document || is_part {
-            true => BodyLength::None,
-            false => self.client.received.body(),
+        match self.kept_body() {
+            _ if self.lineage.is_error_document => BodyLength::None,
+            Some(kept) if is_part => BodyLength::Length(kept.len() as u64),
+            None if is_part => BodyLength::None,
+            _ => self.client.received.body(),
         }
     }
 }

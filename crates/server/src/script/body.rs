@@ -3,11 +3,12 @@
 use super::gather::{GatheredBody, gather};
 use super::spool::Spool;
 use crate::input_filter::InputFilter;
+use crate::phase;
 use crate::request_body::RequestBody;
 use crate::request_context::{LookupPurpose, RequestContext};
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
-use message::{BodyLength, Method, Refusal};
+use message::{BodyLength, Method, Refusal, Status};
 use std::io;
 use std::rc::Rc;
 use std::task::Poll;
@@ -50,15 +51,20 @@ impl ScriptBody {
         request: &RequestContext<'_>,
         unpacker: Option<Box<dyn InputFilter>>,
     ) -> Result<Self, Refusal> {
-        let Some(incoming) = request.received().incoming.clone() else { return Ok(Self::None) };
         // It belongs to the request that this one has come from.
         let is_get = request.exact_method() == Some(Method::Get)
             && request.lineage.purpose == LookupPurpose::Redirected;
         let is_anothers = is_get && request.received().method() != Some(Method::Get);
         let is_part = request.lineage.purpose == LookupPurpose::Sub;
-        if request.lineage.is_error_document || is_anothers || is_part {
+        if request.lineage.is_error_document || is_anothers {
             return Ok(Self::None);
         }
+        let incoming = request.received().incoming.clone().filter(|_| !is_part);
+        let kept = request.kept_body().filter(|_| is_part || incoming.is_some());
+        if let Some(kept) = kept {
+            return Ok(Self::Spooled(Spool::of(request.context, kept.to_vec())));
+        }
+        let Some(incoming) = incoming else { return Ok(Self::None) };
         incoming.want(request.settings.core.limit_request_body());
         match (request.body(), buffering(request)) {
             (BodyLength::Length(length), Some(enough)) if unpacker.is_none() => {
@@ -67,6 +73,34 @@ impl ScriptBody {
             (BodyLength::Length(_), None) if unpacker.is_none() => Ok(Self::Streamed(incoming)),
             _ => Self::whole(request, &incoming, unpacker).await,
         }
+    }
+
+    /// Keep the body of a request for all that is asked on its behalf, unpacked, unless it has more
+    /// than `most` bytes (keep_body_filter of mod_request.c).
+    ///
+    /// # Errors
+    /// 413 if it has, or what is wrong with it.
+    pub async fn keep(request: &RequestContext<'_>, most: u64) -> Result<(), Refusal> {
+        let Some(incoming) = request.received().incoming.clone() else {
+            request.keep_body(Vec::new());
+            return Ok(());
+        };
+        let too_large = || Refusal::new(Status::CONTENT_TOO_LARGE, "more than KeptBodySize");
+        if matches!(request.body(), BodyLength::Length(length) if length > most) {
+            return Err(too_large());
+        }
+        incoming.want(request.settings.core.limit_request_body().min(most));
+        let gathered = gather(request, &incoming, (None, u64::MAX), phase::input_filter(request));
+        let (mut spool, mut body) = (gathered.await?.spool, Vec::new());
+        // It may have become larger when it was unpacked.
+        if spool.length() > most {
+            return Err(too_large());
+        }
+        while let Ok(Some(piece)) = spool.next() {
+            body.extend(piece);
+        }
+        request.keep_body(body);
+        Ok(())
     }
 
     /// All of the body, however long it is, in memory or in a file.

@@ -119,6 +119,12 @@ struct SpooledBody {
 }
 
 impl Spool {
+    /// One that is in memory.
+    pub(crate) fn of(context: &Context, memory: Vec<u8>) -> Self {
+        let _claim = RoomClaim::new(context);
+        Self { kept: Rc::new(SpooledBody { memory, file: None, file_bytes: 0, _claim }), at: 0 }
+    }
+
     /// How many bytes the body has.
     pub fn length(&self) -> u64 {
         self.kept.file_bytes + self.kept.memory.len() as u64

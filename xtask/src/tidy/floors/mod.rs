@@ -64,7 +64,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "php trivet",
             "asis diagnostic",
             "actions alias allowmethods dir env example expires headers log_config logio",
-            "mpm_common remoteip reqtimeout setenvif speling unique_id unixd userdir",
+            "mpm_common remoteip reqtimeout request setenvif speling unique_id unixd userdir",
             "usertrack vhost_alias watchdog",
         ],
     ),
