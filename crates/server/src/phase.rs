@@ -18,7 +18,7 @@ use crate::site::host::Host;
 use crate::site::lexical;
 use crate::steps::StepKind;
 use crate::waiting::{NowOrLater, Waiting};
-use crate::{admit, walk};
+use crate::{admit, map_question, walk};
 use message::{Method, Status};
 use runtime::file::FileType;
 use std::rc::Rc;
@@ -161,10 +161,25 @@ pub(crate) async fn run_handler(
     if is_script && hostname_lookups::are_for_scripts(request) {
         boxed(|| hostname_lookups::find_for_script(request)).await;
     }
+    if is_script && !request.mapping.path_info.is_empty() && map_question::may_be_asked(request) {
+        boxed(|| foresee(request)).await;
+    }
     // Only what is waited for becomes part of the caller's future: a response is large.
     match handler.respond(request) {
         NowOrLater::Now(outcome) => outcome,
         NowOrLater::Later(outcome) => outcome.await,
+    }
+}
+
+/// Find out what `PATH_TRANSLATED` will ask the programs of maps, where that can be waited for.
+async fn foresee(request: &RequestContext<'_>) {
+    let mut url = Vec::new();
+    message::path::encode(&request.mapping.path_info, &mut url);
+    if request.spend_look_ahead()
+        && let Ok(mut sub) = sub_request(request, &url, Query::None)
+    {
+        // Whoever may not see it is told where it is all the same.
+        let _ = process(&mut sub).await;
     }
 }
 
