@@ -97,14 +97,15 @@ fn round(
     has_own_rules: &impl Fn(&str) -> bool,
 ) -> Option<String> {
     let folder = list.folder?;
-    let is_last = ends(rule) || nth + 1 == list.rules.len();
-    if rule.actions.flags.has(LEAVES) || rule.actions.handler.is_some() || !is_last {
+    if rule.actions.flags.has(LEAVES) || rule.actions.handler.is_some() {
         return None;
     }
+    let behind = if ends(rule) { &[] } else { &list.rules[nth + 1..] };
     let step = |path: &str| {
         let next = below(list, result(list, rule, path)?)?;
+        let goes_on = behind.iter().any(|rule| is_match(rule, &next));
         // Where nothing changes nothing is asked for again.
-        (next != path).then_some(next)
+        (next != path && !goes_on).then_some(next)
     };
     let paths = first_path(list, &list.rules[..nth], rule, step, REDIRECTS)?;
     // Rules further down take the place of these.
@@ -128,10 +129,8 @@ fn first_path(
     step: impl Fn(&str) -> Option<String>,
     times: usize,
 ) -> Option<Vec<String>> {
-    let takes = |path: &str| {
-        let is_match = |rule: &Rule| matches!(rule.find(path.as_bytes()), Ok(Some(_)));
-        is_match(rule) && !before.iter().any(|rule| is_match(rule))
-    };
+    let takes =
+        |path: &str| is_match(rule, path) && !before.iter().any(|rule| is_match(rule, path));
     let start = String::from_utf8_lossy(rule.prefix()).into_owned();
     let slash = if list.is_of_folder() { "" } else { "/" };
     let starts = [start.as_str(), slash];
@@ -145,6 +144,10 @@ fn first_path(
         }
         Some(paths)
     })
+}
+
+fn is_match(rule: &Rule, path: &str) -> bool {
+    matches!(rule.find(path.as_bytes()), Ok(Some(_)))
 }
 
 /// What a rule makes of a path; `None` where more than the path decides.

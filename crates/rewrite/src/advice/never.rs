@@ -86,6 +86,9 @@ fn may_leave(list: &List<'_>, rule: &Rule) -> bool {
 /// Whether a pattern has a query in it: `\?name=`, or a `?` behind a letter and before `name=`,
 /// where it makes the letter one that may be missing.
 pub(super) fn asks_for_query(pattern: &str) -> bool {
+    if pattern.contains('|') {
+        return false;
+    }
     let bytes = pattern.as_bytes();
     let marks = (0..bytes.len()).filter(|at| bytes[*at] == b'?');
     marks.into_iter().any(|at| {
@@ -104,7 +107,9 @@ fn asks_for_host(pattern: &str) -> bool {
     let rest = pattern.strip_prefix('^').unwrap_or_default();
     ["http://", "https://", "https?://", "http(s)?://", "(http|https)://", "(https?)://"]
         .into_iter()
-        .any(|start| rest.starts_with(start) || rest.starts_with(&start.replace('/', "\\/")))
+        .flat_map(|start| [start.to_owned(), start.replace('/', "\\/")])
+        // What follows may be something else altogether.
+        .any(|start| rest.strip_prefix(&start).is_some_and(|rest| !rest.contains('|')))
 }
 
 /// Conditions of a rule that cannot hold, or not together.

@@ -4,11 +4,18 @@
 use super::advise;
 use crate::MODULE;
 use config::{DirectiveIndex, Scope};
+use pattern::{PatternFlags, Regex};
+use proptest::prelude::*;
 use server::site::builder::Builder;
 use server::site::overrides::Overrides;
 
 /// What is said of lines, as `line: text`.
 fn said(is_of_folder: bool, lines: &str) -> Vec<String> {
+    said_if_right(is_of_folder, lines).unwrap_or_else(|| panic!("{lines} cannot be read"))
+}
+
+/// The same, if the lines can be used at all.
+fn said_if_right(is_of_folder: bool, lines: &str) -> Option<Vec<String>> {
     let overrides =
         Overrides { classes: Scope::HTACCESS, options: u8::MAX, ..Overrides::default() };
     let whole = Builder::default();
@@ -19,10 +26,12 @@ fn said(is_of_folder: bool, lines: &str) -> Vec<String> {
     let index = DirectiveIndex::new(&[&MODULE.table], &[]);
     let tree = config::parse("file", lines.as_bytes(), 1);
     let errors = config::apply(&tree.nodes, &index, &mut builder);
-    assert!(errors.is_empty(), "{lines}: {errors:?}");
+    if !errors.is_empty() {
+        return None;
+    }
     let said = advise(&builder, is_of_folder.then_some(&whole));
     let line = |said: &config::Diagnostic| said.position.as_ref().map_or(0, |it| it.line);
-    said.iter().map(|said| format!("{}: {}", line(said), said.text)).collect()
+    Some(said.iter().map(|said| format!("{}: {}", line(said), said.text)).collect())
 }
 
 /// Lines of a folder behind `RewriteEngine On`, which is line 1, and the beginnings of what is said
@@ -117,6 +126,11 @@ const FOLDER: &[(&str, &[&str])] = &[
     ("RewriteRule ^(.*)$ /index.php/$1 [L]", &[]),
     ("RewriteRule ^(.*)$ $1 [L]", &[]),
     ("RewriteRule ^a(.*)$ b$1 [L]\nRewriteRule ^b(.*)$ c$1 [L]", &[]),
+    (
+        "RewriteRule ^deep/(.*)$ deep/x/$1\nRewriteRule ^other$ /a",
+        &["2: this rule goes round in circles ... 'deep/x/x/a'"],
+    ),
+    ("RewriteRule ^deep/(.*)$ deep/x/$1\nRewriteRule /x/x/ /a", &[]),
     ("RewriteRule ^(.*)_(.*)$ $1-$2 [N]", &[]),
     ("RewriteRule ^(.*)$ x/$1 [N]", &["2: with [N] this rule never ends ... 'x/x/a'"]),
     ("RewriteRule a a [N]", &["2: with [N] this rule never ends"]),
@@ -196,4 +210,26 @@ fn rules_that_nobody_has_switched_on_are_told() {
     assert!(off[0].starts_with("1: these rules have no effect"), "{off:?}");
     assert!(said(true, "RewriteEngine Off\nRewriteRule a b\n").is_empty());
     assert_eq!(said(false, "RewriteRule a b\n").len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn a_pattern_that_is_said_to_match_nothing_matches_no_path(
+        pattern in "\\^?/?(https?://)?[ab./|()?*+=-]{0,6}",
+        path in "[ab./=:h-]{0,8}",
+        is_of_folder: bool,
+    ) {
+        let lines = format!("RewriteEngine On\nRewriteRule \"{pattern}\" /x [L]\n");
+        let Some(said) = said_if_right(is_of_folder, &lines) else { return Ok(()) };
+        if !said.iter().any(|said| said.contains("' never matches: ")) {
+            return Ok(());
+        }
+        // As a path is compared there.
+        let subject = match is_of_folder {
+            true => path.trim_start_matches('/').to_owned(),
+            false => format!("/{path}"),
+        };
+        let regex = Regex::new(&pattern, PatternFlags::default()).unwrap();
+        prop_assert!(!regex.is_match(subject.as_bytes()).unwrap(), "{pattern} {subject}");
+    }
 }
