@@ -12,7 +12,7 @@ use std::process::Command;
 
 #[test]
 fn what_is_explained_for_the_rules_of_applications_is_what_the_server_does() {
-    explained::compare(Mpm::Event, "sites", 5);
+    explained::compare(Mpm::Event, "sites", 6);
 }
 
 #[test]
@@ -190,7 +190,8 @@ fn nothing_is_run_asked_logged_or_listened_at() {
     let address = listener.local_addr().unwrap();
     let site = Explained::new(&format!(
         "DocumentRoot {{}}/www\nErrorLog {{}}/error.log\nLogLevel trace8\n\
-         CustomLog {{}}/access.log common\nCustomLog \"|touch {{}}/log-program\" common\n\
+         ScriptLog {{}}/script.log\nCustomLog {{}}/access.log common\n\
+         CustomLog \"|touch {{}}/log-program\" common\n\
          <Directory {{}}/www>\nOptions ExecCGI\nAddHandler cgi-script .cgi\n</Directory>\n\
          RewriteEngine On\nRewriteMap m \"prg:{{}}/map\"\n\
          RewriteRule ^/mapped/(.*)$ /${{m:$1|none}}\n\
@@ -203,14 +204,30 @@ fn nothing_is_run_asked_logged_or_listened_at() {
     }
     set_mode(site.folder.path(), 0o777);
     site.says(&["/run.cgi/more?x"], &["the program /srv/www/run.cgi would run", "PATH_INFO=/more"]);
+    site.says(&["/none.cgi"], &["script not found or unable to stat", "result   404"]);
     site.says(&["/mapped/a"], &["/srv/map would be asked for 'a'", "result   404 Not Found"]);
     let application = format!("the FastCGI application at {address} would be asked");
     site.says(&["/app/x"], &[&application, "result   what the script says"]);
     site.says(&["/none"], &["result   404 Not Found"]);
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "somebody has connected");
-    for name in ["error.log", "access.log", "log-program", "ran"] {
+    for name in ["error.log", "access.log", "script.log", "log-program", "ran"] {
         assert!(!site.folder.join(name).exists(), "{name} is there");
+    }
+}
+
+#[test]
+fn rules_without_end_are_explained_to_their_end() {
+    let site = Explained::new(
+        "DocumentRoot {}/www\n<Directory {}/www>\nOptions FollowSymLinks\nRewriteEngine On\n\
+         RewriteRule ^on/(.*)$ on/x$1 [N]\nRewriteRule ^(.*)$ app/$1 [L]\n</Directory>\n",
+    );
+    site.folder.write("www/index.html", "x");
+    for url in ["/a", "/on/a"] {
+        let answer = site.call(&[url]);
+        assert!(answer.err.contains("goes round in circles"), "{}", answer.err);
+        assert!(answer.out.contains("result   500"), "{url} {} bytes", answer.out.len());
+        assert!(answer.out.len() < 16 << 20, "{url} {} bytes", answer.out.len());
     }
 }
 

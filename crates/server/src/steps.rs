@@ -3,7 +3,7 @@
 
 use crate::site::config_place::ConfigPlace;
 use crate::table::Table;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// A decision about a request, or something else that happened to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,23 +61,31 @@ impl StepKind {
     }
 }
 
-/// More steps than these are not kept: rules may go round and round.
-const STEPS_MAX: usize = 20_000;
+/// No more steps are kept when their texts have come to this: rules may go round and round.
+const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// All steps of a request.
 #[derive(Debug, Default)]
 pub(crate) struct StepList {
     list: RefCell<Vec<ExplainedStep>>,
+    /// How long they are together, as far as there was room for them.
+    text_bytes: Cell<usize>,
     /// The variables of a program or a backend that would have answered.
     script: RefCell<Option<Table>>,
 }
 
 impl StepList {
-    pub(crate) fn add(&self, step: ExplainedStep) {
-        let mut list = self.list.borrow_mut();
-        if list.len() < STEPS_MAX {
-            list.push(step);
+    pub(crate) fn add(&self, mut step: ExplainedStep) {
+        let before = self.text_bytes.get();
+        let after = before + step.text.len() + size_of::<ExplainedStep>();
+        self.text_bytes.set(after);
+        if before >= TEXT_BYTES_MAX {
+            return;
         }
+        if after >= TEXT_BYTES_MAX {
+            step = ExplainedStep { text: "the steps from here on are left out".into(), ..step };
+        }
+        self.list.borrow_mut().push(step);
     }
 
     /// Whoever would have answered, with these variables, is not asked.

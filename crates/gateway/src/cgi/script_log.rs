@@ -31,7 +31,8 @@ pub(super) enum ScriptLogEntry<'a> {
 
 /// Write an entry, if there is such a log and it is not too long (`log_script` of mod_cgi.c).
 pub(super) async fn write(request: &RequestContext<'_>, entry: ScriptLogEntry<'_>) {
-    let Some((path, most)) = HOST_SETTINGS.of(&request.host.modules).log() else { return };
+    let log = HOST_SETTINGS.of(&request.host.modules).log();
+    let Some((path, most)) = log.filter(|_| !request.is_explained()) else { return };
     let text = text(request, &entry);
     let append = move || append(path, most, &text);
     // What cannot be written is lost, as it is by httpd.
