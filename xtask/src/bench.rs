@@ -20,6 +20,7 @@ pub(crate) mod php;
 pub(crate) mod procs;
 pub(crate) mod programs;
 mod report;
+mod rules;
 mod scenarios;
 mod setup;
 mod site;
@@ -107,7 +108,7 @@ fn measure(options: &BenchOptions) -> Result<ExitCode, String> {
 
 /// One line per scenario, for the help text.
 fn scenario_list() -> String {
-    SCENARIOS.iter().map(|row| format!("  {:16} {}\n", row.name, row.title)).collect()
+    SCENARIOS.iter().map(|row| format!("  {:20} {}\n", row.name, row.title)).collect()
 }
 
 /// One line per server, for the help text.

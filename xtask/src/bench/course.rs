@@ -15,7 +15,7 @@ use super::peers::BenchServer;
 use super::programs::cores;
 use super::scenarios::BenchWork::{
     Closing, Computing, Gallery, Generating, GeneratingClosing, Idle, KeepAlive, Logged, Memory,
-    Php, PhpWhole, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
+    Php, PhpWhole, Ruled, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
 };
 use super::scenarios::{SECTIONS_CONNECTIONS, Scenario};
 use super::{figures, http, idle, load, mpm, php, procs, stairs, waits};
@@ -97,7 +97,7 @@ fn start_all(
     let mut running = Vec::new();
     for server in servers {
         let started = lab.start(server, scenario.needs())?;
-        verify(&started, lab, scenario.path)?;
+        verify(&started, lab, scenario)?;
         running.push(started);
     }
     for server in &running {
@@ -107,7 +107,8 @@ fn start_all(
 }
 
 /// A server that sends something else must not be measured.
-fn verify(running: &RunningServer, lab: &BenchLab, path: &str) -> Result<(), String> {
+fn verify(running: &RunningServer, lab: &BenchLab, scenario: &Scenario) -> Result<(), String> {
+    let path = scenario.path;
     let name = running.server.name;
     let begin = Instant::now();
     let answer = http::get(running.port, path).map_err(|error| format!("{name}: {error}"))?;
@@ -117,8 +118,9 @@ fn verify(running: &RunningServer, lab: &BenchLab, path: &str) -> Result<(), Str
     if mpm::is_handled(path) {
         return verify_time(path, begin).map_err(|error| format!("{name}: {error}"));
     }
-    let is_script = path.ends_with(".php");
-    let expected = if is_script { php::HELLO_ANSWER.to_vec() } else { lab.file(path)? };
+    let file = scenario.answer();
+    let is_script = file.ends_with(".php");
+    let expected = if is_script { php::HELLO_ANSWER.to_vec() } else { lab.file(file)? };
     if answer.body != expected {
         return Err(format!("{name} sends wrong bytes for {path}"));
     }
@@ -164,9 +166,11 @@ fn load_of(
 ) -> Result<LoadResult, String> {
     let url = url(scenario, running);
     match scenario.work {
-        KeepAlive(connections) | Logged(connections) | Php(connections) | PhpWhole(connections) => {
-            load::wrk(connections, seconds, &url)
-        }
+        KeepAlive(connections)
+        | Logged(connections)
+        | Php(connections)
+        | PhpWhole(connections)
+        | Ruled(_, connections) => load::wrk(connections, seconds, &url),
         Closing(connections) => load::ab(connections, seconds, &url),
         Generating(connections) => match running.server.name {
             "by-wrk" => load::wrk(connections, seconds, &url),
@@ -200,7 +204,7 @@ fn run_alone(
     options: &BenchOptions,
 ) -> Result<BenchRun, String> {
     let running = lab.start(server, scenario.needs())?;
-    verify(&running, lab, scenario.path)?;
+    verify(&running, lab, scenario)?;
     let run = match scenario.work {
         Idle(connections) => hold(&running, connections),
         Start(hosts) => Ok(started(&running, hosts)),

@@ -14,8 +14,8 @@ use super::keeper::Keeper;
 use super::mpm;
 use super::peers::BenchServer;
 use super::programs::{cores, find, is_root};
-use super::site::{BenchSite, Mpm, WorkerPool};
-use super::{php, procs};
+use super::site::{BenchSite, Mpm, RuledSite, WorkerPool};
+use super::{php, procs, rules};
 
 /// The served files and their sizes. The first is text, the rest is random, so that nothing can
 /// be compressed on its way and a wrong byte shows.
@@ -61,6 +61,8 @@ pub(super) struct Needs {
     pub(super) handlers: bool,
     /// A PHP-FPM for scripts.
     pub(super) php: bool,
+    /// `.htaccess` files and rules.
+    pub(super) rules: Option<RuledSite>,
 }
 
 /// See the module's text.
@@ -115,7 +117,8 @@ impl BenchLab {
         server: &'static BenchServer,
         needs: Needs,
     ) -> Result<RunningServer, String> {
-        let Needs { logged, idle, sections, hosts, pool, queued, handlers, php } = needs;
+        let Needs { logged, idle, sections, hosts, pool, queued, handlers, php, rules } = needs;
+        rules.map_or(Ok(()), |rules| self.make_ruled(rules))?;
         let longest = longest_queue()?;
         let addresses = addresses(queued, longest).ok_or("net.core.somaxconn is too small")?;
         let port = self.free_port()?;
@@ -144,6 +147,7 @@ impl BenchLab {
             addresses: u32::from(addresses),
             handlers,
             fpm: fpm.as_ref().map(|(_, socket)| socket.as_path()),
+            rules,
             root,
         };
         let file = home.join("server.conf");
@@ -193,6 +197,18 @@ impl BenchLab {
             write(&docroot.join(name), &random(*size)?)?;
         }
         make_gallery(&docroot.join("gallery"))
+    }
+
+    /// The files of a site with rules, unless a server before had them made.
+    fn make_ruled(&self, site: RuledSite) -> Result<(), String> {
+        for (path, text) in rules::files(site) {
+            let file = self.docroot().join(path.trim_start_matches('/'));
+            if !file.exists() {
+                file.parent().map_or(Ok(()), make_folders)?;
+                write(&file, text.as_bytes())?;
+            }
+        }
+        Ok(())
     }
 
     /// Every server gets a port that none had before it: connections to the one before, which
@@ -275,6 +291,15 @@ fn make_folder(folder: &Path) -> Result<(), String> {
     let made = fs::create_dir(folder);
     made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     permit(folder, 0o755)
+}
+
+/// The same with the folders above it, as far as they are not there.
+fn make_folders(folder: &Path) -> Result<(), String> {
+    if folder.exists() {
+        return Ok(());
+    }
+    folder.parent().map_or(Ok(()), make_folders)?;
+    make_folder(folder)
 }
 
 fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {

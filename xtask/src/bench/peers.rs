@@ -11,6 +11,7 @@ use std::path::Path;
 
 use super::debian;
 use super::mpm;
+use super::rules;
 use super::site::{BenchSite, Mpm};
 
 /// One server of the comparison.
@@ -137,6 +138,31 @@ pub(super) const SERVERS: &[BenchServer] = &[
     trivet(Mpm::Worker, "trivet-worker", |site| mpm::config(Mpm::Worker, site)),
     apache(Mpm::Worker, "apache-worker", |site| mpm::config(Mpm::Worker, site)),
     trivet(Mpm::Event, "trivet-event", |site| mpm::config(Mpm::Event, site)),
+    BenchServer {
+        settings: "`-f FILE`: event, a process per core, mod_rewrite, and the `.htaccess` files or \
+                   rules of the scenario",
+        args: ruled_args,
+        ..trivet(Mpm::Event, "trivet-rules", rules::config)
+    },
+    BenchServer {
+        settings: "the same without them: `AllowOverride None`, a `FallbackResource` in the place \
+                   of rules, or no rule",
+        args: ruled_args,
+        ..trivet(Mpm::Event, "trivet-plain", rules::config_without)
+    },
+    BenchServer {
+        settings: "the same as trivet-plain, but an `AliasMatch` leads to the file",
+        args: ruled_args,
+        ..trivet(Mpm::Event, "trivet-alias", rules::config_alias)
+    },
+    BenchServer {
+        settings: "the same file as trivet-rules",
+        ..apache(Mpm::Event, "apache-rules", rules::config)
+    },
+    BenchServer {
+        settings: "the same file as trivet-plain",
+        ..apache(Mpm::Event, "apache-plain", rules::config_without)
+    },
 ];
 
 /// Trivet under an MPM.
@@ -185,12 +211,19 @@ fn trivet_args(site: &BenchSite<'_>, _: &str) -> Vec<String> {
     args
 }
 
+fn ruled_args(site: &BenchSite<'_>, file: &str) -> Vec<String> {
+    let mut args = words(&["-D", "FOREGROUND", "-f", file]);
+    args.extend(words(rules::options(site)));
+    args
+}
+
 fn nginx_config(site: &BenchSite<'_>) -> String {
     let BenchSite { port, cores, .. } = site;
     let (home, docroot) = (site.home.display(), site.docroot.display());
     let user = if site.root { "user www-data;" } else { "" };
     let log = site.log.map_or("off".into(), |file| format!("{} combined", file.display()));
-    let (upstream, location) = site.fpm.map(nginx_fpm).unwrap_or_default();
+    let (upstream, mut location) = site.fpm.map(nginx_fpm).unwrap_or_default();
+    location.push_str(&rules::nginx_location(site));
     format!(
         "daemon off; {user} worker_processes {cores}; worker_rlimit_nofile 20000;
 pid {home}/pid; error_log {home}/error.log;
@@ -333,6 +366,7 @@ pub(super) mod tests {
             addresses: 1,
             handlers: false,
             fpm: None,
+            rules: None,
             root: true,
         }
     }

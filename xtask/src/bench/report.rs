@@ -22,6 +22,9 @@ const DOCUMENT: &str = "docs/performance.md";
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
 
+/// The trivet of the scenarios that are about rules: all their servers are compared with it.
+const RULED: &str = "trivet-rules";
+
 /// The whole report, in markdown.
 pub(super) fn markdown(
     runs: &[BenchRun],
@@ -114,7 +117,7 @@ fn scenario_section(runs: &[BenchRun], scenario: &Scenario) -> String {
 
 /// None when the server was not measured in this scenario.
 fn server_row(runs: &[BenchRun], scenario: &str, server: &BenchServer) -> Option<String> {
-    let (name, ours) = (server.name, counterpart(server));
+    let (name, ours) = (server.name, counterpart(runs, scenario, server));
     let rate = figures::rate(runs, scenario, name)?;
     let cost = figures::cost(runs, scenario, name)?;
     let ratio = |ours: Option<Spread>, theirs: Spread| match ours {
@@ -137,9 +140,10 @@ fn server_row(runs: &[BenchRun], scenario: &str, server: &BenchServer) -> Option
     ))
 }
 
-/// The trivet that a server is compared with: the one under the same MPM.
-fn counterpart(server: &BenchServer) -> &'static str {
+/// The trivet that a server is compared with: the one with rules, else the one under the same MPM.
+fn counterpart(runs: &[BenchRun], scenario: &str, server: &BenchServer) -> &'static str {
     match server.mpm {
+        _ if figures::of(runs, scenario, RULED).next().is_some() => RULED,
         None => OURS,
         Some(Mpm::Prefork) => "trivet-prefork",
         Some(Mpm::Worker) => "trivet-worker",
@@ -275,6 +279,14 @@ mod tests {
             run("apache-worker", 100.0, 10.0),
         ];
         let server = SERVERS.iter().find(|server| server.name == "apache-worker").unwrap();
+        let row = server_row(&runs, "close-25", server).unwrap();
+        assert!(row.ends_with("| × 3.00 | × 0.50 |"), "{row}");
+    }
+
+    #[test]
+    fn a_row_of_rules_is_compared_with_the_trivet_that_has_them() {
+        let runs = [run("trivet-rules", 300.0, 5.0), run("nginx", 100.0, 10.0)];
+        let server = SERVERS.iter().find(|server| server.name == "nginx").unwrap();
         let row = server_row(&runs, "close-25", server).unwrap();
         assert!(row.ends_with("| × 3.00 | × 0.50 |"), "{row}");
     }

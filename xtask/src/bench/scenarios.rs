@@ -4,11 +4,12 @@
 use super::lab::{GALLERY, Needs};
 use super::mpm::{self, WORKERS};
 use super::peers::BenchServer;
-use super::site::WorkerPool;
+use super::rules::{self, DEEP, PERMALINK, PERMALINK_PHP};
+use super::site::{RuledSite, WorkerPool};
 use super::staircase;
 use super::targets::BenchTarget::{
-    self, AtLeast, AtMost, Bytes, Cost, Cpu, CpuAmbition, MemoryBack, OnEachCore, Outruns,
-    ProcessesBack, Rate, Steady,
+    self, Adds, AddsPart, AtLeast, AtMost, Bytes, Cost, Cpu, CpuAmbition, MemoryBack, OnEachCore,
+    Outruns, ProcessesBack, Rate, Steady,
 };
 
 /// One row of the comparison.
@@ -45,6 +46,8 @@ pub(super) enum BenchWork {
     Php(u32),
     /// The same: what it and its PHP-FPM use.
     PhpWhole(u32),
+    /// KeepAlive of a site with `.htaccess` files or rules.
+    Ruled(RuledSite, u32),
     /// Requests that wait, and what memory each of them takes.
     Waiting(u32),
     /// Requests that wait, each on a connection of its own.
@@ -63,7 +66,7 @@ pub(super) enum BenchWork {
 
 use BenchWork::{
     Closing, Computing, Gallery, Generating, GeneratingClosing, Idle, KeepAlive, Logged, Memory,
-    Php, PhpWhole, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
+    Php, PhpWhole, Ruled, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
 };
 
 const ALL: &[&str] = &["trivet", "nginx", "apache", "lighttpd", "h2o"];
@@ -121,6 +124,19 @@ const AS_AB: &[BenchTarget] = &[Cost("by-trivet", "by-ab", 1.0)];
 const SCRIPT: &str = "/hello.php";
 const FRONT: &[BenchTarget] = &[Cpu("nginx", 0.6)];
 const WITH_FPM: &[BenchTarget] = &[Cpu("nginx", 0.85)];
+
+/// Servers of a site with rules and, as plain ones, of the same without them. A permalink is led by
+/// `FallbackResource` there, which costs more than an alias.
+const RULED: &[&str] = &["trivet-rules", "trivet-plain", "apache-rules"];
+const LED: &[&str] = &["trivet-rules", "trivet-plain", "trivet-alias", "apache-rules"];
+const LED_TO_FPM: &[&str] = &["trivet-rules", "trivet-plain", "trivet-alias", "nginx"];
+const RULED_AND_PLAIN: &[&str] = &["trivet-rules", "trivet-plain", "apache-rules", "apache-plain"];
+const OVERRIDES: &[BenchTarget] =
+    &[Cost("trivet-rules", "trivet-plain", 1.15), Cost("trivet-rules", "apache-rules", 0.15)];
+const PRETTY: &[BenchTarget] =
+    &[Adds("trivet-rules", "trivet-plain", 1.5), Adds("trivet-rules", "trivet-alias", 1.5)];
+const MATCHING: &[BenchTarget] =
+    &[AddsPart(("trivet-rules", "trivet-plain"), ("apache-rules", "apache-plain"), 0.3)];
 
 /// A request that waits for 200 ms, a fifth of a second: five of them a second on each connection.
 const WAIT: &str = "/wait?ms=200";
@@ -209,6 +225,18 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "the same, 32 clients"),
     row("php-whole-256", PhpWhole(256), SCRIPT, FRONT_ENDS, WITH_FPM,
         "the same, 256 clients"),
+    row("htaccess-deep", Ruled(RuledSite::Deep, 16), DEEP, RULED, OVERRIDES,
+        "a file six folders deep with an .htaccess in each, keep-alive, 16 connections"),
+    row("permalink", Ruled(RuledSite::Permalink, 16), PERMALINK, LED, PRETTY,
+        "WordPress's rules lead a permalink to a page, keep-alive, 16 connections"),
+    row("permalink-php", Ruled(RuledSite::PermalinkPhp, 32), PERMALINK_PHP, LED_TO_FPM, PRETTY,
+        "they lead to a PHP script through PHP-FPM, 32 clients: the server alone"),
+    row("rules-1000", Ruled(RuledSite::Moved, 16), "/index.html", &["trivet-rules", "apache-rules"],
+        &[Cost("trivet-rules", "apache-rules", 0.3)],
+        "44 bytes past 1,000 rules that do not match, keep-alive, 16 connections"),
+    row("rules-1000-unshared", Ruled(RuledSite::MovedUnshared, 16), "/index.html", RULED_AND_PLAIN,
+        MATCHING,
+        "the same while no response is kept for others, with the rules and without"),
     row("wait-256", Waiting(256), WAIT, EVENT, &waits(256.0, 0.9),
         "requests that wait for 200 ms, 256 connections"),
     row("wait-512", Waiting(512), WAIT, EVENT, &waits(512.0, 0.9),
@@ -273,6 +301,10 @@ impl Scenario {
             Idle(_) => Needs { idle: true, ..usual },
             Sections(sections) => Needs { sections, ..usual },
             Php(_) | PhpWhole(_) => Needs { php: true, ..usual },
+            Ruled(rules, _) => {
+                let php = rules == RuledSite::PermalinkPhp;
+                Needs { php, rules: Some(rules), ..usual }
+            }
             Start(hosts) => Needs { hosts, ..usual },
             Waiting(count) => Needs { pool: WorkerPool::Slots(count), ..usual },
             Stairs => Needs { pool: WorkerPool::Slots(STAIRS_SLOTS), queued, ..usual },
@@ -280,6 +312,12 @@ impl Scenario {
             KeepAlive(_) | Closing(_) | Computing(_) | Gallery(_) | Generating(_)
             | GeneratingClosing(_) | Memory(_) | WaitingClosing(_) => usual,
         }
+    }
+
+    /// The path of the file whose bytes are the answer.
+    pub(super) fn answer(&self) -> &'static str {
+        let ruled = if let Ruled(rules, _) = self.work { rules::answer(rules) } else { None };
+        ruled.unwrap_or(self.path)
     }
 
     /// Open files that the benchmark and each server may need.
@@ -292,7 +330,7 @@ impl Scenario {
             | Memory(count)
             | Waiting(count)
             | WaitingClosing(count) => count,
-            Php(count) | PhpWhole(count) => 2 * count,
+            Php(count) | PhpWhole(count) | Ruled(_, count) => 2 * count,
             Sections(_) => SECTIONS_CONNECTIONS,
             // Apache has a descriptor for each log of each host.
             Start(hosts) => 2 * hosts,
@@ -335,7 +373,7 @@ mod tests {
                 assert!(SERVERS.iter().any(|server| server.name == *name), "{}: {name}", row.name);
             }
             for target in row.targets {
-                for name in [Some(target.ours()), target.peer()].into_iter().flatten() {
+                for name in target.servers() {
                     assert!(row.servers.contains(&name), "{}: {target:?}", row.name);
                 }
             }

@@ -25,6 +25,9 @@ pub(super) struct BenchSite<'a> {
     pub(super) handlers: bool,
     /// Where the PHP-FPM listens that runs scripts; only trivet and nginx know of it.
     pub(super) fpm: Option<&'a Path>,
+    /// The `.htaccess` files and rules that are there; only the configurations of `rules.rs`, and
+    /// nginx's, know of them.
+    pub(super) rules: Option<RuledSite>,
     /// Whether the server can become www-data.
     pub(super) root: bool,
 }
@@ -48,4 +51,19 @@ pub(super) enum WorkerPool {
     Shrinking,
     /// Event: so many in each process, since connections need not be spread evenly over them.
     Slots(u32),
+}
+
+/// A site that lives by `.htaccess` files or by rewriting. Its files and rules are in `rules.rs`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum RuledSite {
+    /// An `.htaccess` file in each of many folders.
+    Deep,
+    /// WordPress's rules, which lead to a page.
+    Permalink,
+    /// The same, which lead to a script.
+    PermalinkPhp,
+    /// Many rules for other requests.
+    Moved,
+    /// The same, while trivet keeps no response for others.
+    MovedUnshared,
 }

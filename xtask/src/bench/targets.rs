@@ -19,6 +19,11 @@ pub(super) enum BenchTarget {
     Cost(&'static str, &'static str, f64),
     /// Requests per second of one server: at least this many times those of another.
     Outruns(&'static str, &'static str, f64),
+    /// The cost of one server: at most this many microseconds more than that of another.
+    Adds(&'static str, &'static str, f64),
+    /// What one server costs more than another: at most this many times what the first server of
+    /// the second pair costs more than the other one of it.
+    AddsPart((&'static str, &'static str), (&'static str, &'static str), f64),
     /// Memory per connection: at most this many bytes.
     Bytes(&'static str, f64),
     /// Requests per second: at least so many.
@@ -36,8 +41,8 @@ pub(super) enum BenchTarget {
 }
 
 use BenchTarget::{
-    AtLeast, AtMost, Bytes, Cost, Cpu, CpuAmbition, MemoryBack, OnEachCore, Outruns, ProcessesBack,
-    Rate, Steady,
+    Adds, AddsPart, AtLeast, AtMost, Bytes, Cost, Cpu, CpuAmbition, MemoryBack, OnEachCore,
+    Outruns, ProcessesBack, Rate, Steady,
 };
 
 /// The server whose targets name none.
@@ -60,21 +65,29 @@ enum TargetFigure {
 }
 
 impl BenchTarget {
-    /// The server that has to reach it.
-    pub(super) fn ours(&self) -> &'static str {
+    /// The servers that it is about: first the one that has to reach it.
+    pub(super) fn servers(&self) -> Vec<&'static str> {
         match *self {
-            Cpu(..) | CpuAmbition(..) | Rate(..) => OURS,
-            Cost(ours, ..) | Outruns(ours, ..) => ours,
-            Bytes(ours, _) | AtLeast(ours, _) | AtMost(ours, _) | OnEachCore(ours, _) => ours,
-            Steady(ours, _) | MemoryBack(ours, _) | ProcessesBack(ours, _) => ours,
+            Cpu(peer, _) | CpuAmbition(peer, _) | Rate(peer, _) => vec![OURS, peer],
+            Cost(ours, peer, _) | Outruns(ours, peer, _) | Adds(ours, peer, _) => vec![ours, peer],
+            AddsPart((ours, without), (peer, peer_without), _) => {
+                vec![ours, without, peer, peer_without]
+            }
+            Bytes(ours, _) | AtLeast(ours, _) | AtMost(ours, _) | OnEachCore(ours, _) => vec![ours],
+            Steady(ours, _) | MemoryBack(ours, _) | ProcessesBack(ours, _) => vec![ours],
         }
     }
 
-    /// The server that it is compared with; none where the target is a plain number.
-    pub(super) fn peer(&self) -> Option<&'static str> {
-        match *self {
-            Cpu(peer, _) | CpuAmbition(peer, _) | Rate(peer, _) => Some(peer),
-            Cost(_, peer, _) | Outruns(_, peer, _) => Some(peer),
+    /// What the target limits, from the figures of these servers. None where what the peer adds
+    /// is lost in the noise, since nothing is a part of that.
+    fn measured(&self, figures: &[f64]) -> Option<f64> {
+        match *figures {
+            [ours, without] if matches!(self, Adds(..)) => Some(ours - without),
+            [ours, peer] => Some(ours / peer),
+            [ours, without, peer, peer_without] => {
+                (peer_without < peer).then(|| (ours - without) / (peer - peer_without))
+            }
+            [ours] => Some(ours),
             _ => None,
         }
     }
@@ -92,6 +105,11 @@ impl BenchTarget {
                 (COST, true, limit, format!("{ours} costs at most {limit} × {peer}")),
             Outruns(ours, peer, limit) =>
                 (RATE, false, limit, format!("{ours}: requests/s at least {limit} × {peer}")),
+            Adds(ours, without, limit) =>
+                (COST, true, limit, format!("{ours} costs at most {limit} µs more than {without}")),
+            AddsPart((ours, without), (peer, peer_without), limit) =>
+                (COST, true, limit, format!("{ours} adds to {without} at most {limit} × what \
+                    {peer} adds to {peer_without}")),
             Bytes(_, limit) => (COST, true, limit, format!("at most {limit} bytes/connection")),
             AtLeast(ours, limit) =>
                 (RATE, false, limit, format!("{ours}: at least {limit} requests/s")),
@@ -120,14 +138,13 @@ pub(super) fn judge(
 ) -> (String, Option<f64>, String) {
     let claim = target.claim();
     let median = |server| figure(runs, scenario, server, claim.figure).map(|spread| spread.median);
-    let measured = match target.peer() {
-        None => median(target.ours()),
-        Some(peer) => median(target.ours()).zip(median(peer)).map(|(ours, theirs)| ours / theirs),
+    let servers = target.servers();
+    let medians: Option<Vec<f64>> = servers.iter().map(|server| median(*server)).collect();
+    let Some(measured) = medians.and_then(|medians| target.measured(&medians)) else {
+        return (claim.says, None, "not measured".into());
     };
-    let Some(measured) = measured else { return (claim.says, None, "not measured".into()) };
-    let clean = [Some(target.ours()), target.peer()]
-        .into_iter()
-        .flatten()
+    let clean = servers
+        .iter()
         .all(|server| figures::of(runs, scenario, server).all(|run| run.fault.is_none()));
     let result = match clean {
         true => verdict(measured, claim.limit, claim.at_most),
@@ -185,6 +202,24 @@ mod tests {
         let cores = cores() as f64;
         assert_eq!(result(OnEachCore("trivet-worker", 100.0 / cores)), "met");
         assert_eq!(result(OnEachCore("trivet-worker", 125.0 / cores)), "missed by 20.0 %");
+    }
+
+    #[test]
+    fn what_a_server_adds_is_a_difference() {
+        let runs = [
+            run("trivet-rules", 1.0, 5.0),
+            run("trivet-plain", 1.0, 2.0),
+            run("apache-rules", 1.0, 30.0),
+            run("apache-plain", 1.0, 20.0),
+        ];
+        let result = |target| judge(&runs, "close-25", &target).2;
+        let (ours, peer) = (("trivet-rules", "trivet-plain"), ("apache-rules", "apache-plain"));
+        assert_eq!(result(Adds(ours.0, ours.1, 3.0)), "met");
+        assert_eq!(result(Adds(ours.0, ours.1, 2.5)), "missed by 20.0 %");
+        assert_eq!(result(AddsPart(ours, peer, 0.3)), "met");
+        assert_eq!(result(AddsPart(ours, peer, 0.25)), "missed by 20.0 %");
+        assert_eq!(result(AddsPart(ours, (peer.1, peer.0), 0.3)), "not measured");
+        assert_eq!(result(AddsPart(ours, ("h2o", peer.1), 0.3)), "not measured");
     }
 
     #[test]
