@@ -99,7 +99,8 @@ fn a_permalink_of_wordpress_is_followed_to_its_script() {
             "section  <Directory \"/srv/blog\">  (/srv/site.conf:",
             "         /srv/blog/.htaccess\n",
             "place    /srv/blog/2024 (not there), behind it /hello/\n",
-            "access   allowed\n",
+            "access   Require all granted: granted  (/srv/site.conf:12)\n",
+            "         allowed\n",
             "rule     rules of /srv/blog/, which see the path below that\n",
             "RewriteRule ^index\\.php$ - [L]  (/srv/blog/.htaccess:4)\n",
             "'2024/hello/' does not match\n",
@@ -176,7 +177,10 @@ fn who_asks_decides_as_it_does_in_the_server() {
     for name in ["near", "mine"] {
         site.folder.write(format!("www/{name}"), name);
     }
-    site.says(&["/near"], &["Require ip 192.0.2.7: denied", "refused with 403", "result   403"]);
+    site.says(
+        &["/near"],
+        &["Require ip 192.0.2.7: denied  (/srv/site.conf:6)", "refused with 403", "result   403"],
+    );
     site.says(&["/near", "--from", "192.0.2.7"], &["allowed", "result   200 OK"]);
     site.says(&["/mine"], &["refused with 401", "result   401 Unauthorized"]);
     site.says(&["/mine", "-u", "ann:secret"], &["allowed", "result   200 OK", "user     ann"]);

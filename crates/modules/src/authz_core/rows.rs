@@ -9,6 +9,7 @@ use config::{Args, Call, Diagnostic, Directive, Error, Scope, SectionArgs, args}
 use server::hook::Hook;
 use server::module::{Hooks, Module};
 use server::site::builder::Builder;
+use server::site::config_place::ConfigPlace;
 use server::site::settings::Settings;
 use std::sync::Arc;
 
@@ -133,7 +134,9 @@ fn add(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let provider = provider::parse(builder, &name, text)?;
     let written = [&name, text].join(" ");
     let methods = Methods::limited(builder.limited());
-    let rule = AuthzRule { test: AuthzTest::Provider { provider, written }, negate, methods };
+    let place = ConfigPlace::from(&call.position());
+    let test = AuthzTest::Provider { provider, written, place };
+    let rule = AuthzRule { test, negate, methods };
     let container = container(builder);
     if negate && container.logic() == Some(Logic::Or) {
         let text = format!(

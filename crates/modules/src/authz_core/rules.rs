@@ -5,6 +5,8 @@ use super::{AuthzProvider, Methods};
 use crate::require::AuthzStatus;
 use logging::level::Level;
 use server::request_context::RequestContext;
+use server::site::config_place::ConfigPlace;
+use server::steps::StepKind;
 use server::waiting::{self, NowOrLater, Waiting};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ pub(super) enum AuthzTest {
     Provider {
         provider: AuthzProvider,
         written: String,
+        place: ConfigPlace,
     },
     Group {
         logic: Logic,
@@ -169,6 +172,17 @@ impl AuthzRule {
             AuthzStatus::DeniedNoUser => "denied (no authenticated user yet)",
             AuthzStatus::Neutral => "neutral",
         };
+        if request.is_explained() {
+            let text = || format!("{}: {verdict}{more}", self.name());
+            return match &self.test {
+                AuthzTest::Provider { place, .. } => {
+                    request.explain_line(StepKind::Access, place, text);
+                }
+                // The one around all lines is not written, and says what they say.
+                AuthzTest::Group { logic: Logic::Or, is_merged: false, .. } if !self.negate => {}
+                AuthzTest::Group { .. } => request.explain(StepKind::Access, text),
+            };
+        }
         let text = format!("authorization result of {}: {verdict}{more}", self.name());
         request.log(Level::Debug, "authz_core", Some(id), &text);
     }
