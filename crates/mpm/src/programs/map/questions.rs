@@ -88,3 +88,90 @@ impl Questions {
         self.queue.drain(..).for_each(|waiting| waiting.answer(&MapAnswer::None));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::Thread;
+    use runtime::blocking::Blocking;
+    use runtime::programs::{ClientSocket, ManagerClient, MapRequest};
+    use std::future::poll_fn;
+    use std::pin::Pin;
+    use std::task::Poll;
+
+    type Asking<'c> = Pin<Box<dyn Future<Output = std::io::Result<MapAnswer>> + 'c>>;
+
+    /// The question as the manager gets it, and whoever waits for its answer.
+    async fn ask<'c>(
+        client: &'c ManagerClient,
+        socket: &ClientSocket,
+        key: &'static [u8],
+    ) -> (MapQuestion, Asking<'c>) {
+        let mut asking: Asking<'c> = Box::pin(client.ask(key));
+        assert!(poll_fn(|it| Poll::Ready(asking.as_mut().poll(it).is_pending())).await);
+        let MapRequest::Question(question) = socket.next_question() else { panic!("{key:?}") };
+        (question, asking)
+    }
+
+    fn with_client(test: impl AsyncFnOnce(&ManagerClient, &ClientSocket)) {
+        let (client, socket) = ManagerClient::pair().unwrap();
+        Thread::new(Blocking::Inline).unwrap().block_on(test(&client, &socket));
+    }
+
+    #[test]
+    fn questions_have_their_turn_and_wait_no_longer_than_they_may() {
+        with_client(async |client, socket| {
+            let mut questions = Questions { most: 8, queue: VecDeque::new() };
+            let (one, first) = ask(client, socket, b"one").await;
+            let (two, second) = ask(client, socket, b"two").await;
+            questions.admit(1, one, 100, 1);
+            questions.admit(2, two, 105, 1);
+            let patience_ms = ANSWER_PATIENCE.as_millis() as u64;
+            assert_eq!(questions.due_ms(), 100 + patience_ms);
+            let next = questions.next().unwrap();
+            assert_eq!(next.key(), b"one");
+            questions.put_back(next);
+            assert_eq!(questions.next().unwrap().key(), b"one");
+            // It was dropped just now: nobody answers any more.
+            assert!(first.await.is_err());
+            questions.turn_away_late(104 + patience_ms);
+            assert_eq!(questions.due_ms(), 105 + patience_ms);
+            questions.turn_away_late(105 + patience_ms);
+            assert_eq!(second.await.unwrap(), MapAnswer::None);
+            assert_eq!(questions.due_ms(), u64::MAX);
+        });
+    }
+
+    #[test]
+    fn who_has_given_up_is_passed_over() {
+        with_client(async |client, socket| {
+            let mut questions = Questions { most: 8, queue: VecDeque::new() };
+            let (one, first) = ask(client, socket, b"one").await;
+            let (two, _second) = ask(client, socket, b"two").await;
+            questions.admit(1, one, 0, 1);
+            questions.admit(1, two, 0, 1);
+            drop(first);
+            assert_eq!(questions.next().unwrap().key(), b"two");
+            assert!(questions.next().is_none());
+        });
+    }
+
+    #[test]
+    fn one_process_leaves_room_for_others() {
+        with_client(async |client, socket| {
+            let mut questions = Questions { most: 8, queue: VecDeque::new() };
+            let mut refused = Vec::new();
+            for owner in [1, 1, 1, 1, 1, 1, 1, 2, 2, 3] {
+                let (question, asking) = ask(client, socket, b"key").await;
+                let before = questions.queue.len();
+                questions.admit(owner, question, 0, 4);
+                if questions.queue.len() == before {
+                    assert_eq!(asking.await.unwrap(), MapAnswer::None);
+                    refused.push(owner);
+                }
+            }
+            assert_eq!(refused, [1, 3]);
+            assert!(!questions.has_room());
+        });
+    }
+}
