@@ -142,8 +142,38 @@ fn a_file_and_a_folder_of_wordpress_are_left_alone() {
     );
     blog.says(
         &["http://blog.example/wp-admin/"],
-        &["look-up    GET /wp-admin/index.php", "DirectoryIndex: index.php answers", "result"],
+        &[
+            "look-up    GET /wp-admin/index.php",
+            "DirectoryIndex: index.php answers  (/srv/site.conf:8)",
+        ],
     );
+}
+
+#[test]
+fn what_answers_for_what_is_not_there_is_named() {
+    let site = Explained::new(
+        "DocumentRoot {}/www\nFallbackResource /index.html\nErrorDocument 403 /no.html\n\
+         <Location /shut>\nRequire all denied\n</Location>\nAlias /pics {}/pictures\n",
+    );
+    for name in ["www/index.html", "www/no.html", "pictures/a.gif"] {
+        site.folder.write(name, "x");
+    }
+    site.says(
+        &["/none"],
+        &["FallbackResource: /index.html answers  (/srv/site.conf:5)", "file     /srv/www/index"],
+    );
+    site.says(
+        &["/shut"],
+        &[
+            "<Location \"/shut\">  (/srv/site.conf:7)",
+            "Require all denied: denied  (/srv/site.conf:8)",
+            "refused with 403",
+            "GET /no.html, the error document",
+            "result   403 Forbidden\nfile     /srv/www/no.html",
+        ],
+    );
+    let alias = "Alias /pics /srv/pictures  (/srv/site.conf:10)";
+    site.says(&["/pics/a.gif"], &[alias, "file     /srv/pictures/a.gif"]);
 }
 
 #[test]

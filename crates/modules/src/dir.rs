@@ -12,6 +12,7 @@ use server::module::{Hooks, Module};
 use server::phase;
 use server::request_context::{Query, RequestContext};
 use server::site::builder::Builder;
+use server::site::config_place::ConfigPlace;
 use server::site::settings::DirectoryKey;
 use server::site::store::{Merge, either};
 use server::steps::StepKind;
@@ -47,6 +48,9 @@ pub(crate) struct Settings {
     index_redirect: Option<Option<Status>>,
     /// `Some(None)` is `disabled`.
     fallback: Option<Option<String>>,
+    /// Where the last lines with `index` and `fallback` stand.
+    index_place: Option<ConfigPlace>,
+    fallback_place: Option<ConfigPlace>,
 }
 
 impl Merge for Settings {
@@ -57,6 +61,8 @@ impl Merge for Settings {
             check_handler: self.check_handler.or(outer.check_handler),
             index_redirect: self.index_redirect.or(outer.index_redirect),
             fallback: either(self.fallback.as_ref(), outer.fallback.as_ref()),
+            index_place: either(self.index_place.as_ref(), outer.index_place.as_ref()),
+            fallback_place: either(self.fallback_place.as_ref(), outer.fallback_place.as_ref()),
         }
     }
 }
@@ -89,7 +95,9 @@ impl Settings {
 
 fn directory_index(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     // As in mod_dir a line adds to the list of its own section; `disabled` alone empties it.
-    let index = &mut SETTINGS.change(builder.settings()).index;
+    let settings = SETTINGS.change(builder.settings());
+    settings.index_place = Some((&call.position()).into());
+    let index = &mut settings.index;
     let [only] = call.args else {
         index.get_or_insert_default().extend(call.args.iter().cloned());
         return Ok(());
@@ -135,7 +143,9 @@ fn directory_index_redirect(builder: &mut Builder, call: &Call<'_>) -> Result<()
 fn fallback_resource(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let url = call.arg(0);
     let is_disabled = url.eq_ignore_ascii_case("disabled");
-    SETTINGS.change(builder.settings()).fallback = Some((!is_disabled).then(|| url.to_owned()));
+    let settings = SETTINGS.change(builder.settings());
+    settings.fallback = Some((!is_disabled).then(|| url.to_owned()));
+    settings.fallback_place = Some((&call.position()).into());
     Ok(())
 }
 
@@ -190,14 +200,16 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
                 if let Some(status) = SETTINGS.of(&settings).index_redirect() {
                     return Err(index_redirect(request, status, &found).into());
                 }
-                request.explain(StepKind::Place, || format!("DirectoryIndex: {name} answers"));
+                let text = || format!("DirectoryIndex: {name} answers");
+                explain(request, SETTINGS.of(&settings).index_place.as_ref(), text);
                 request.adopt(found);
                 return Ok(());
             }
             // An index file that answers elsewhere does so for the folder as well.
             Err(stop @ Stop::Internal(..)) if is_answer(&found) => return Err(stop),
             Ok(()) | Err(Stop::Internal(..)) => {
-                request.explain(StepKind::Place, || format!("DirectoryIndex: no {name} is there"));
+                let text = || format!("DirectoryIndex: no {name} is there");
+                explain(request, SETTINGS.of(&settings).index_place.as_ref(), text);
             }
             Err(stop) => note_refusal(&mut refused, stop),
         }
@@ -211,6 +223,18 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     match wants_fallback(request)? {
         true => fallback(request).await,
         false => Ok(()),
+    }
+}
+
+/// Tell what a line has led to, or the default where there is none.
+fn explain(
+    request: &RequestContext<'_>,
+    place: Option<&ConfigPlace>,
+    text: impl FnOnce() -> String,
+) {
+    match place {
+        Some(place) => request.explain_line(StepKind::Place, place, text),
+        None => request.explain(StepKind::Place, text),
     }
 }
 
@@ -251,7 +275,8 @@ async fn fallback(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     };
     let found = phase::look_up(request, url.as_bytes(), Query::Inherited).await?;
     if is_answer(&found) {
-        request.explain(StepKind::Place, || format!("FallbackResource: {url} answers"));
+        let place = SETTINGS.of(&request.settings).fallback_place.as_ref();
+        explain(request, place, || format!("FallbackResource: {url} answers"));
         request.adopt(found);
     }
     Ok(())
