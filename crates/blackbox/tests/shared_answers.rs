@@ -194,6 +194,36 @@ fn what_a_rule_looked_for_and_did_not_find_is_asked_of_others(mpm: Mpm) {
     }
 }
 
+fn what_appears_where_a_rule_found_nothing_counts_at_once(mpm: Mpm) {
+    let rules = "RewriteEngine On\nRewriteCond %{REQUEST_FILENAME} !-f\n\
+                 RewriteCond %{DOCUMENT_ROOT}/stop !-d\nRewriteRule ^ /front.txt [L]\n";
+    let site = Site::new(mpm).file("front.txt", "front").file("here/.htaccess", rules);
+    let folder = format!("<Directory {}>", site.root().path().display());
+    let server = site.directives(&[&folder, "AllowOverride All", "</Directory>"]).start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    let root = server.root().path().join("here");
+    for target in ["/here/a.txt", "/here/new/a.txt", "/here/a.txt/more"] {
+        let ask = |client: &mut Client| ask(client, &format!("GET {target}"));
+        assert_eq!([(); 3].map(|()| ask(&mut client)), ["front"; 3], "{target}");
+        fs::create_dir_all(root.join("new")).unwrap();
+        for name in ["a.txt", "new/a.txt"] {
+            fs::write(root.join(name), "own").unwrap();
+        }
+        let expected = if target.ends_with("more") { "404" } else { "own" };
+        assert_eq!(ask(&mut client), expected, "{target}");
+        for name in ["new/a.txt", "a.txt"] {
+            fs::remove_file(root.join(name)).unwrap();
+        }
+        fs::remove_dir(root.join("new")).unwrap();
+    }
+    assert_eq!([(); 3].map(|()| ask(&mut client, "GET /here/b")), ["front"; 3]);
+    fs::create_dir(server.root().join("stop")).unwrap();
+    assert_eq!(ask(&mut client, "GET /here/b"), "404");
+    fs::remove_dir(server.root().join("stop")).unwrap();
+    assert_eq!(ask(&mut client, "GET /here/b"), "front");
+}
+
 /// Ways to give a file another content, or none.
 fn put(file: &Path, way: usize, content: &str) {
     let fresh = file.with_file_name("fresh");
@@ -264,6 +294,7 @@ fn a_folder_that_takes_the_place_of_another_brings_its_own_htaccess(mpm: Mpm) {
 
 each_mpm! {
     what_a_rule_looked_for_and_did_not_find_is_asked_of_others,
+    what_appears_where_a_rule_found_nothing_counts_at_once,
     a_htaccess_file_counts_at_the_next_request,
     a_folder_that_takes_the_place_of_another_brings_its_own_htaccess,
     what_post_gets_is_not_given_to_get,

@@ -118,10 +118,13 @@ impl Engine<'_, '_> {
     }
 
     /// What is at a path. What is served is looked at again before others are given it, anything
-    /// else may be otherwise in a second.
+    /// else is noted.
     fn file_is(&self, test: FileTest, path: &[u8]) -> bool {
-        if self.folder.is_none() || self.request.mapping.place.path() != path {
+        if test == FileTest::Link || !path.starts_with(b"/") {
             self.request.mark_momentary();
+        } else if self.folder.is_none() || self.request.mapping.place.path() != path {
+            // An error is found once more below.
+            let _ = self.request.look_at(path);
         }
         let facts = file::facts(path, test != FileTest::Link);
         facts.is_ok_and(|(kind, size, is_executable)| match test {

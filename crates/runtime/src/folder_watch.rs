@@ -1,10 +1,9 @@
 //! Reports of what happens in folders (inotify(7)): several processes share an instance and add
 //! what is to be watched, one of them reads the reports.
 
-use crate::file::Errno;
+use crate::file::{Errno, FileType};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{FsWord, fstatfs};
-use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -27,19 +26,8 @@ const REPORTS_BYTES: usize = 4096;
 pub enum Watched {
     /// Names that come and go in a folder, and the folder itself.
     Folder,
-    /// What a file contains, and who may read it.
-    File,
-}
-
-/// What has happened.
-#[derive(Clone, Copy, Debug)]
-pub struct Report<'a> {
-    /// The name in the watched folder; `None` if it is about what is watched itself.
-    pub name: Option<&'a CStr>,
-    /// A folder came or went.
-    pub is_about_folder: bool,
-    /// Nothing will be reported of it any more.
-    pub has_ended: bool,
+    /// The same if it is a folder; else what it contains, and who may read it.
+    Any,
 }
 
 /// An instance of inotify.
@@ -59,21 +47,24 @@ impl FolderWatch {
     /// Watch what is open; the same thing has the same number each time. Numbers grow.
     ///
     /// # Errors
-    /// `EOPNOTSUPP` where changes are not reported, `EACCES` for what may not be read, `ENOSPC`
-    /// when too much is watched (`fs.inotify.max_user_watches`).
+    /// `ENOTDIR` for what is no folder and should be one, `EOPNOTSUPP` where changes are not
+    /// reported, `EACCES` for what may not be read, `ENOSPC` when too much is watched
+    /// (`fs.inotify.max_user_watches`).
     pub fn add(&self, opened: BorrowedFd<'_>, what: Watched) -> Result<u64, Errno> {
         if !REPORTING.contains(&fstatfs(opened)?.f_type) {
             return Err(Errno::OPNOTSUPP);
         }
         let itself = WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         let names = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE;
+        let is_folder = crate::file::status(opened)?.kind == FileType::Directory;
         let flags = match what {
-            Watched::Folder => itself | names | WatchFlags::ONLYDIR,
-            Watched::File => itself | WatchFlags::MODIFY,
+            Watched::Folder if !is_folder => return Err(Errno::NOTDIR),
+            _ if is_folder => itself | names,
+            _ => itself | WatchFlags::MODIFY,
         };
         // The thing that is open, whatever its name has become.
         let path = format!("/proc/self/fd/{}", opened.as_raw_fd());
-        let number = inotify::add_watch(&self.inotify, path, flags)?;
+        let number = inotify::add_watch(&self.inotify, path, flags | WatchFlags::MASK_ADD)?;
         u64::try_from(number).map_err(|_| Errno::RANGE)
     }
 
@@ -88,19 +79,15 @@ impl FolderWatch {
         rustix::io::ioctl_fionread(&self.inotify) != Ok(0)
     }
 
-    /// Read all reports. Where some are lost, `None` stands for them.
-    pub fn read(&self, mut each: impl FnMut(Option<Report<'_>>)) {
+    /// Read all reports; how many watches have ended by themselves.
+    pub fn read(&self) -> u64 {
         let mut room = [MaybeUninit::<u8>::uninit(); REPORTS_BYTES];
         let mut reader = Reader::new(&self.inotify, &mut room);
+        let mut ended = 0;
         while let Ok(event) = reader.next() {
-            let events = event.events();
-            let report = Report {
-                name: event.file_name(),
-                is_about_folder: events.contains(ReadFlags::ISDIR),
-                has_ended: events.contains(ReadFlags::IGNORED),
-            };
-            each((!events.contains(ReadFlags::QUEUE_OVERFLOW)).then_some(report));
+            ended += u64::from(event.events().contains(ReadFlags::IGNORED));
         }
+        ended
     }
 }
 
@@ -114,33 +101,16 @@ impl AsFd for FolderWatch {
 mod tests {
     use super::*;
     use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    /// What a change is reported as: the name if there is one, `folder` before that of a folder,
-    /// `itself` if there is none.
-    fn reports(watch: &FolderWatch) -> Vec<String> {
-        let mut all = Vec::new();
-        watch.read(|report| {
-            let report = report.expect("few reports are not lost");
-            let name = report.name.map_or("itself".into(), CStr::to_string_lossy);
-            let text = match report.is_about_folder && report.name.is_some() {
-                true => format!("folder {name}"),
-                false => name.into_owned(),
-            };
-            if !all.contains(&text) {
-                all.push(text);
-            }
-        });
-        all
-    }
-
-    fn change(watch: &FolderWatch, change: impl FnOnce()) -> Vec<String> {
+    /// Whether a change is reported.
+    fn is_told(watch: &FolderWatch, change: impl FnOnce()) -> bool {
         assert!(!watch.has_reports());
         change();
-        let had = watch.has_reports();
-        let all = reports(watch);
-        assert_eq!(had, !all.is_empty());
-        all
+        let is_told = watch.has_reports();
+        watch.read();
+        is_told
     }
 
     fn put(path: &Path, text: &str) {
@@ -157,22 +127,20 @@ mod tests {
             return; // a file system that reports nothing: the server does without, too
         };
         assert_eq!(watch.add(opened.as_fd(), Watched::Folder), Ok(number));
-        let file = folder.join("a");
-        assert_eq!(change(&watch, || put(&file, "1")), ["a"]);
-        assert_eq!(change(&watch, || put(&file, "22")), [""; 0], "names only");
+        let [file, other] = ["a", "b"].map(|name| folder.join(name));
+        assert!(is_told(&watch, || put(&file, "1")));
+        assert!(!is_told(&watch, || put(&file, "22")), "names only");
         let opened = File::open(&file).unwrap();
-        assert!(watch.add(opened.as_fd(), Watched::File).is_ok_and(|other| other > number));
-        assert_eq!(change(&watch, || put(&file, "333")), ["itself"]);
-        let other = folder.join("b");
-        assert_eq!(change(&watch, || fs::rename(&file, &other).unwrap()), ["a", "b", "itself"]);
-        assert_eq!(change(&watch, || fs::create_dir(folder.join("d")).unwrap()), ["folder d"]);
-        assert_eq!(change(&watch, || put(&folder.join("sub/x"), "")), [""; 0]);
+        assert!(watch.add(opened.as_fd(), Watched::Any).is_ok_and(|other| other > number));
+        assert!(is_told(&watch, || put(&file, "333")));
+        assert!(is_told(&watch, || fs::rename(&file, &other).unwrap()));
+        assert!(is_told(&watch, || symlink(&other, folder.join("link")).unwrap()));
+        assert!(is_told(&watch, || fs::create_dir(folder.join("d")).unwrap()));
+        assert!(!is_told(&watch, || put(&folder.join("sub/x"), "")));
         let moved = folder.with_extension("moved");
-        assert_eq!(change(&watch, || fs::rename(&folder, &moved).unwrap()), ["itself"]);
+        assert!(is_told(&watch, || fs::rename(&folder, &moved).unwrap()));
         watch.remove(number);
-        let mut has_ended = false;
-        watch.read(|report| has_ended |= report.is_some_and(|report| report.has_ended));
-        assert!(has_ended);
+        assert_eq!(watch.read(), 1, "watches that have ended");
         fs::remove_dir_all(&moved).unwrap();
     }
 }

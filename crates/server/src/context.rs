@@ -4,7 +4,6 @@ mod accounts;
 mod log;
 
 use crate::access_log;
-use crate::access_watch::AccessWatch;
 use crate::accounting::Meter;
 use crate::answers::AnswerCache;
 use crate::cache::{self, ResponseCache};
@@ -13,6 +12,7 @@ use crate::descriptors::Descriptors;
 use crate::going_on::GoingOn;
 use crate::htaccess_cache::HtaccessCache;
 use crate::http_date::http_date;
+use crate::seen_watch::SeenWatch;
 use crate::server::Server;
 use crate::site::Site;
 use crate::site::host::Host;
@@ -79,7 +79,7 @@ pub struct Context {
     pub(crate) cache: RefCell<ResponseCache>,
     pub(crate) merged: Merged,
     pub(crate) htaccess: HtaccessCache,
-    access_watch: AccessWatch,
+    seen_watch: SeenWatch,
     pub(crate) known: AnswerCache,
     /// What modules keep on this thread.
     pub modules: ThreadState,
@@ -174,7 +174,7 @@ impl Context {
             cache: RefCell::new(ResponseCache::new(bounds, files)),
             merged: Merged::default(),
             htaccess: HtaccessCache::default(),
-            access_watch: AccessWatch::new(server.folder_watch.clone(), board.clone()),
+            seen_watch: SeenWatch::new(server.folder_watch.clone(), board.clone()),
             known: AnswerCache::default(),
             modules: ThreadState::default(),
             scratch: RefCell::new(ThreadBuffers {
@@ -203,8 +203,8 @@ impl Context {
     }
 
     /// What tells whether `.htaccess` files may have changed, and the second of the question.
-    pub(crate) fn watch(&self) -> (&AccessWatch, i64) {
-        (&self.access_watch, self.now_s())
+    pub(crate) fn watch(&self) -> (&SeenWatch, i64) {
+        (&self.seen_watch, self.now_s())
     }
 
     /// The site, for work on another thread.

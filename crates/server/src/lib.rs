@@ -8,7 +8,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_macros, clippy::disallowed_methods))]
 
 mod access_log;
-mod access_watch;
 pub mod accounting;
 pub mod admit;
 pub mod answers;
@@ -71,6 +70,7 @@ pub mod response;
 mod response_head;
 pub mod script;
 mod script_cache;
+mod seen_watch;
 pub mod send_rate;
 mod server;
 pub mod sharing;

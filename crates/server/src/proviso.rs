@@ -3,10 +3,10 @@
 //! asked for, and which `.htaccess` files were there. Whether an answer is kept at all is decided
 //! in `sharing.rs`.
 
-use crate::access_watch::{AccessWatch, QuietSince};
 use crate::asked_host::AskedHost;
 use crate::received_request::ReceivedRequest;
-use crate::site::access_file::AccessFile;
+use crate::seen_watch::{QuietSince, SeenWatch};
+use crate::site::seen_file::SeenFile;
 use message::{Framing, Known, KnownSet, Method, RequestHead, Target};
 use std::cell::{Cell, OnceCell};
 
@@ -59,14 +59,14 @@ impl Assumptions {
 pub(crate) struct Proviso {
     assumptions: Assumptions,
     /// Where `.htaccess` files were looked for, and what was there.
-    access_files: Vec<AccessFile>,
+    seen_files: Vec<SeenFile>,
     /// When they were looked at last, if every change since then is reported.
     seen: Cell<Option<QuietSince>>,
 }
 
 impl Proviso {
-    pub(crate) fn new(assumptions: Assumptions, access_files: Vec<AccessFile>) -> Self {
-        Self { assumptions, access_files, seen: Cell::default() }
+    pub(crate) fn new(assumptions: Assumptions, seen_files: Vec<SeenFile>) -> Self {
+        Self { assumptions, seen_files, seen: Cell::default() }
     }
 
     /// The host that was asked for, if the answer depends on it.
@@ -86,22 +86,22 @@ impl Proviso {
     #[inline]
     pub(crate) fn holds_for(
         &self,
-        (watch, now_s): (&AccessWatch, i64),
+        (watch, now_s): (&SeenWatch, i64),
         head: &RequestHead<'_>,
         framing: &Framing<'_>,
     ) -> bool {
         self.assumptions.hold_for(head, framing)
-            && (self.access_files.is_empty() || self.files_are_unchanged(watch, now_s))
+            && (self.seen_files.is_empty() || self.files_are_unchanged(watch, now_s))
     }
 
-    fn files_are_unchanged(&self, watch: &AccessWatch, now_s: i64) -> bool {
+    fn files_are_unchanged(&self, watch: &SeenWatch, now_s: i64) -> bool {
         let seen = self.seen.get();
         if seen.is_some() && seen == watch.now(now_s) {
             return true;
         }
         // What changes while they are looked at is reported as later than this.
-        let since = watch.now(now_s).filter(|_| watch.watch(&self.access_files, now_s));
-        let is_unchanged = self.access_files.iter().all(|file| file.is_unchanged(now_s));
+        let since = watch.now(now_s).filter(|_| watch.watch(&self.seen_files, now_s));
+        let is_unchanged = self.seen_files.iter().all(|file| file.is_unchanged(now_s));
         self.seen.set(since.filter(|_| is_unchanged));
         is_unchanged
     }

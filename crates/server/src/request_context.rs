@@ -235,8 +235,7 @@ impl<'a> RequestContext<'a> {
             env: self.tables.env.clone(),
             logs: logs(),
         });
-        // What led here may be otherwise soon: a file may come to be where there was none.
-        self.mark_momentary();
+        self.note_place();
         next
     }
 

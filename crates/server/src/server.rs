@@ -18,7 +18,7 @@ use logging::program::LogProgram;
 use logging::recurring::Recurring;
 use runtime::clock;
 use runtime::descriptors::DescriptorCount;
-use runtime::folder_watch::{FolderWatch, Report};
+use runtime::folder_watch::FolderWatch;
 use runtime::process::User;
 use runtime::programs::ManagerClient;
 use std::fs::File;
@@ -160,19 +160,9 @@ impl Server {
         self.client = Some(client);
     }
 
-    /// Where the kernel reports changes of folders with `.htaccess` files. Children say which.
+    /// Where the kernel reports changes of folders. Children say of which.
     pub fn give_folder_watch(&mut self, watch: Arc<FolderWatch>) {
         self.folder_watch = Some(watch);
-    }
-
-    /// Whether a report may be about a `.htaccess` file: one came or went, changed, or a folder on
-    /// the way to one did.
-    pub fn is_of_access_file(&self, report: &Report<'_>) -> bool {
-        let is_name = |name: &[u8]| {
-            let mut hosts = self.site.hosts.iter();
-            hosts.any(|host| host.access_file_names.iter().any(|it| it.as_bytes() == name))
-        };
-        report.is_about_folder || report.name.is_none_or(|name| is_name(name.to_bytes()))
     }
 
     /// The way to the process that starts programs, for a handler that has to run one; `None` where

@@ -99,7 +99,7 @@ impl KeptPart {
     /// has answered, of all others when the response is ready.
     pub(crate) fn may_be_of(self, request: &RequestContext<'_>) -> bool {
         match self {
-            Self::Response | Self::File => !request.is_personal() && request.access_files_are_few(),
+            Self::Response | Self::File => !request.is_personal() && request.seen_files_are_few(),
             Self::Script => script_may_be_kept(request),
         }
     }
@@ -126,9 +126,8 @@ pub(crate) fn is_like_others(
 
 /// Whether the choice of what answers holds for others as well that ask for the path `asked`:
 /// nothing but a change of what was found there can lead elsewhere. What an internal redirect leads
-/// to is asked about for its own path; it is kept for no more than a second (`mark_momentary`),
-/// since what led there may be otherwise then. With `ResponseSharing Off` each
-/// request makes its own choice, and nothing is ever kept.
+/// to is asked about for its own path; what was at the first one is noted (`note_place`). With
+/// `ResponseSharing Off` each request makes its own choice, and nothing is ever kept.
 pub(crate) fn choice_may_be_kept(request: &RequestContext<'_>, asked: &[u8]) -> bool {
     let hooks = &request.phases().only_choice;
     let is_only_choice = || hooks.iter().any(|is_only| is_only(request, asked));
@@ -141,7 +140,7 @@ fn script_may_be_kept(request: &RequestContext<'_>) -> bool {
     let client = request.unmarked(Because::AskedOfEach);
     let received = &client.received;
     let is_like_others = request.may_be_cached
-        && request.access_files_are_few()
+        && request.seen_files_are_few()
         && request.lineage.purpose != LookupPurpose::Sub
         && !request.lineage.is_error_document
         && request.mapping.path_info.is_empty()

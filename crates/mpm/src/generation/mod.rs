@@ -142,13 +142,8 @@ impl Generation {
             return false;
         };
         let changes = self.board.folder_changes();
-        let (mut is_change, mut ended) = (false, 0);
         changes.begin();
-        watch.read(|report| {
-            ended += u64::from(report.is_some_and(|report| report.has_ended));
-            is_change |= report.is_none_or(|report| self.server.is_of_access_file(&report));
-        });
-        changes.end(is_change, ended);
+        changes.end(watch.read());
         true
     }
 }

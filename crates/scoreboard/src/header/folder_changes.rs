@@ -1,5 +1,5 @@
 //! Whether anything has changed in the folders that the server watches. The parent reads what the
-//! kernel reports of them, and says here when it has; it alone writes.
+//! kernel reports of them, and counts here that it has; it alone writes.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -19,13 +19,10 @@ impl FolderChanges {
         self.number.fetch_or(1, SeqCst);
     }
 
-    /// They are read: whether they tell of a change, and how many watches have ended.
-    pub fn end(&self, is_change: bool, ended: u64) {
+    /// They are read, and tell that so many watches have ended.
+    pub fn end(&self, ended: u64) {
         self.ended.fetch_add(ended, SeqCst);
-        match is_change {
-            true => self.number.fetch_add(1, SeqCst),
-            false => self.number.fetch_and(!1, SeqCst),
-        };
+        self.number.fetch_add(1, SeqCst);
     }
 
     /// The number of the last change; `None` while that is not known. To be asked behind the
@@ -51,12 +48,10 @@ mod tests {
         assert!(first.is_some());
         changes.begin();
         assert_eq!(changes.last(), None);
-        changes.end(false, 0);
-        assert_eq!(changes.last(), first);
         changes.begin();
         changes.begin();
         assert_eq!(changes.last(), None);
-        changes.end(true, 2);
+        changes.end(2);
         assert!(changes.last().is_some() && changes.last() != first);
         assert_eq!(changes.ended(), 2);
     }

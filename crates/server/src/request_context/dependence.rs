@@ -3,13 +3,14 @@
 
 use super::RequestContext;
 use crate::proviso::{Assumptions, Proviso};
-use crate::site::access_file::AccessFile;
+use crate::site::seen_file::SeenFile;
 use message::Known;
+use runtime::file::{Errno, FileAttributes};
 use std::cell::{Cell, RefCell};
 
-/// So many `.htaccess` files are looked at before what was kept of a script is used. With more of
-/// them the whole look-up is made.
-const ACCESS_FILES_MAX: usize = 32;
+/// So many names are looked at again before what was kept is used. With more of them the whole
+/// look-up is made.
+const SEEN_FILES_MAX: usize = 32;
 
 /// What the answer to a request depends on, as far as it was asked for. All look-ups on behalf of
 /// the request have the same: what one of them asks for may have led to the answer.
@@ -21,8 +22,8 @@ pub(crate) struct Dependence {
     is_momentary: Cell<bool>,
     /// What of the request it was made for has to be true of others that are given it.
     assumptions: Assumptions,
-    /// Where `.htaccess` files were looked for: they decide about it as well.
-    access_files: RefCell<Vec<AccessFile>>,
+    /// What was seen of names: where `.htaccess` files were looked for, and what rules asked about.
+    seen_files: RefCell<Vec<SeenFile>>,
 }
 
 impl RequestContext<'_> {
@@ -66,29 +67,52 @@ impl RequestContext<'_> {
         }
     }
 
-    /// A `.htaccess` file was looked for; `None` if it cannot be told later whether it is the same.
-    pub(crate) fn note_access_file(&self, file: Option<AccessFile>) {
-        match file {
-            Some(file) => {
-                // With more of them nothing is kept: a listing looks in thousands of folders.
-                let mut files = self.common.dependence.access_files.borrow_mut();
-                if files.len() <= ACCESS_FILES_MAX {
-                    files.push(file);
-                }
-            }
+    /// What is at this absolute path. That is noted, since the answer follows from it.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn look_at(&self, path: &[u8]) -> Result<FileAttributes, Errno> {
+        let (root, path) = match self.below_root(path) {
+            Some(below) => (Some(self.mapping.place.root.clone()), below),
+            None => (None, path),
+        };
+        let (found, seen) = SeenFile::look(root, path, self.context.now_s());
+        let mut files = self.common.dependence.seen_files.borrow_mut();
+        match seen {
+            Some(seen) if files.iter().any(|file| file.is_like(&seen)) => {}
+            // With more of them nothing is kept: a listing looks in thousands of folders.
+            Some(_) if files.len() > SEEN_FILES_MAX => {}
+            Some(seen) => files.push(seen),
             None => self.mark_personal(),
         }
+        found
+    }
+
+    /// Something else is answered than what is at the place of the request: as long as the same is
+    /// there, or nothing.
+    pub(super) fn note_place(&self) {
+        match self.mapping.backend {
+            Some(_) => self.mark_personal(),
+            None => drop(self.look_at(&self.mapping.place.path())),
+        }
+    }
+
+    /// The part of `path` below the root of the request; `None` if it is elsewhere.
+    pub(crate) fn below_root<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
+        let root = self.mapping.place.root.path_bytes();
+        let below = path.strip_prefix(root)?;
+        if root == b"/" { Some(below) } else { below.strip_prefix(b"/") }
     }
 
     /// What has to be true of those who are given the answer.
     pub(crate) fn proviso(&self) -> Proviso {
         let dependence = &self.common.dependence;
-        let files = dependence.access_files.borrow().clone();
+        let files = dependence.seen_files.borrow().clone();
         Proviso::new(dependence.assumptions.clone(), files)
     }
 
     /// Whether they are few enough to be looked at again for another request.
-    pub(crate) fn access_files_are_few(&self) -> bool {
-        self.common.dependence.access_files.borrow().len() <= ACCESS_FILES_MAX
+    pub(crate) fn seen_files_are_few(&self) -> bool {
+        self.common.dependence.seen_files.borrow().len() <= SEEN_FILES_MAX
     }
 }

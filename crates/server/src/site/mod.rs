@@ -1,7 +1,6 @@
 //! The compiled site: what a configuration means, with every folder and log open. A request sees
 //! only this, never a directive.
 
-pub(crate) mod access_file;
 pub mod builder;
 pub mod config_place;
 pub mod custom_log;
@@ -18,6 +17,7 @@ pub mod proxy_protocol;
 pub mod resolver;
 pub mod room;
 pub mod section;
+pub(crate) mod seen_file;
 pub mod settings;
 pub mod startup;
 pub mod store;

@@ -5,7 +5,6 @@ use crate::failure::{Failure, Stop};
 use crate::htaccess_cache::ParsedFile;
 use crate::question;
 use crate::request_context::RequestContext;
-use crate::site::access_file::AccessFile;
 use crate::site::builder::Builder;
 use crate::site::language::Language;
 use crate::site::overrides::Overrides;
@@ -81,7 +80,7 @@ pub(crate) fn section(
 ) -> Result<Option<Arc<Section>>, NotRead> {
     for name in request.host.access_file_names.iter() {
         let path = [folder.strip_suffix(b"/").unwrap_or(folder), b"/", name.as_bytes()].concat();
-        let status = match status_of(request, &path) {
+        let status = match request.look_at(&path) {
             Ok(status) if status.kind == FileType::File => status,
             Ok(_) => return Err(unreadable(&path, folder, "it is not a regular file").into()),
             Err(Errno::NOENT | Errno::NOTDIR) => continue,
@@ -90,17 +89,6 @@ pub(crate) fn section(
         return parsed(request, folder, path, status, overrides).map(Some);
     }
     Ok(None)
-}
-
-/// What is there, which is noted for what follows from it.
-fn status_of(request: &RequestContext<'_>, path: &[u8]) -> Result<file::FileAttributes, Errno> {
-    let (root, path) = match below_root(request, path) {
-        Some(below) => (Some(request.mapping.place.root.clone()), below),
-        None => (None, path),
-    };
-    let (found, known) = AccessFile::look(root, path, request.context.now_s());
-    request.note_access_file(known);
-    found
 }
 
 fn parsed(
@@ -178,15 +166,8 @@ fn keep(
     section
 }
 
-/// The part of `path` below the root of the request; `None` if it is elsewhere.
-fn below_root<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Option<&'p [u8]> {
-    let root = request.mapping.place.root.path_bytes();
-    let below = path.strip_prefix(root)?;
-    if root == b"/" { Some(below) } else { below.strip_prefix(b"/") }
-}
-
 fn open(request: &RequestContext<'_>, path: &[u8]) -> Result<File, Errno> {
-    match below_root(request, path) {
+    match request.below_root(path) {
         Some(below) => {
             let root = request.mapping.place.root.descriptor(request.context.now_s())?;
             let links = file::Links::Follow;

@@ -32,7 +32,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             KNOT_FLOOR,
             "authentication cache environment_template",
             "access_log proviso",
-            "access_watch",
+            "seen_watch",
             "received_request",
             "request_body",
             "held",

@@ -1,11 +1,11 @@
-//! Whether `.htaccess` files may have changed, without looking at each: the folders in which they
-//! were looked for are watched, and reports of the kernel are counted on the scoreboard by the
+//! Whether what was seen of names may have changed, without looking at each: the folders in which
+//! they were looked for are watched, and reports of the kernel are counted on the scoreboard by the
 //! parent. A change is reported before the call that makes it returns, so that it counts at the
-//! next request as if the file had been looked at. Where nothing is reported (file systems of other
-//! machines, paths that lead over symbolic links) each file is looked at.
+//! next request as if each name had been looked at. Where nothing is reported (file systems of
+//! other machines, paths that lead over symbolic links) that is done.
 
-use crate::site::access_file::AccessFile;
-use runtime::file::{self, Links, OpenPurpose};
+use crate::site::seen_file::SeenFile;
+use runtime::file::{self, Errno, Links, OpenPurpose};
 use runtime::folder_watch::{FolderWatch, Watched};
 use scoreboard::Scoreboard;
 use std::cell::RefCell;
@@ -22,7 +22,7 @@ const WATCHES_MAX: u64 = 4096;
 pub(crate) type QuietSince = (u64, i64);
 
 /// What one thread knows of the folders that are watched.
-pub(crate) struct AccessWatch {
+pub(crate) struct SeenWatch {
     reports: Option<Arc<FolderWatch>>,
     board: Arc<Scoreboard>,
     known: RefCell<KnownPaths>,
@@ -35,7 +35,7 @@ struct KnownPaths {
     is_watched: HashMap<Vec<u8>, bool>,
 }
 
-impl AccessWatch {
+impl SeenWatch {
     /// For a thread of a server that watches folders, or of one that cannot.
     pub(crate) fn new(reports: Option<Arc<FolderWatch>>, board: Arc<Scoreboard>) -> Self {
         Self { reports, board, known: RefCell::default() }
@@ -50,7 +50,7 @@ impl AccessWatch {
     }
 
     /// Have changes of the files, and of what leads to them, reported; `false` if that cannot be.
-    pub(crate) fn watch(&self, files: &[AccessFile], now_s: i64) -> bool {
+    pub(crate) fn watch(&self, files: &[SeenFile], now_s: i64) -> bool {
         let (Some(reports), since @ Some(_)) = (&self.reports, self.now(now_s)) else {
             return false;
         };
@@ -88,16 +88,17 @@ impl AccessWatch {
         for end in std::iter::once(0).chain(slashes) {
             let name = [above, &path[..end]].concat();
             let is_watched = match known.is_watched.get(&name) {
-                Some(is_watched) => *is_watched,
-                None => self.add(reports, root, &path[..end], Watched::Folder) == Some(true),
+                Some(is_watched) => Some(*is_watched),
+                None => self.add(reports, root, &path[..end], Watched::Folder),
             };
+            // That a folder comes to be is reported of the one above it, which is watched.
+            let Some(is_watched) = is_watched else { return end > 0 };
             known.is_watched.insert(name, is_watched);
             if !is_watched {
                 return false;
             }
         }
-        // A name of which there is nothing is watched by its folder.
-        self.add(reports, root, path, Watched::File).unwrap_or(true)
+        self.add(reports, root, path, Watched::Any).unwrap_or(true)
     }
 
     /// Watch what is there; `None` if nothing is.
@@ -110,10 +111,14 @@ impl AccessWatch {
     ) -> Option<bool> {
         let opened = match file::open_beneath(root, path, Links::Refuse, OpenPurpose::Path) {
             Ok(opened) => opened,
-            Err(file::Errno::NOENT) => return None,
+            Err(Errno::NOENT | Errno::NOTDIR) => return None,
             Err(_) => return Some(false),
         };
-        let Ok(number) = reports.add(opened.as_fd(), what) else { return Some(false) };
+        let number = match reports.add(opened.as_fd(), what) {
+            Ok(number) => number,
+            Err(Errno::NOTDIR) => return None,
+            Err(_) => return Some(false),
+        };
         // Numbers grow by one for each watch that there ever was.
         let is_room = number <= WATCHES_MAX + self.board.folder_changes().ended();
         if !is_room {

@@ -1,5 +1,6 @@
-//! What was found where a `.htaccess` file was looked for, so that what followed from it holds for
-//! later requests as long as the same is there. What such a file says is not known here.
+//! What was found where a file was looked for, a `.htaccess` file above all, so that what followed
+//! from it holds for later requests as long as the same is there. What it contains is not known
+//! here.
 
 use crate::resolve::Root;
 use runtime::clock;
@@ -7,9 +8,9 @@ use runtime::file::{self, Errno};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-/// A name at which a file was looked for, and what was there.
+/// A name at which something was looked for, and what was there.
 #[derive(Clone)]
-pub(crate) struct AccessFile {
+pub(crate) struct SeenFile {
     /// Beneath this folder, or `None` for a path that leads elsewhere.
     root: Option<Arc<Root>>,
     path: Vec<u8>,
@@ -17,7 +18,7 @@ pub(crate) struct AccessFile {
     status: Option<file::FileAttributes>,
 }
 
-impl AccessFile {
+impl SeenFile {
     /// Look for it. What was found, and the same to be compared with later; that is `None` for what
     /// cannot be known, and for what changed just now: another change might not show.
     pub(crate) fn look(
@@ -32,6 +33,12 @@ impl AccessFile {
             Err(_) => None,
         };
         (found, known.map(|status| Self { root, path: path.to_vec(), status }))
+    }
+
+    /// Whether both say the same of the same name.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let root = |seen: &Self| seen.root.as_ref().map(Arc::as_ptr);
+        self.path == other.path && root(self) == root(other) && self.status == other.status
     }
 
     /// The absolute path.
@@ -95,7 +102,7 @@ mod tests {
         let (file, other) = (folder.join(".htaccess"), folder.join("other"));
         let look = || {
             let mut looks =
-                iter::repeat_with(|| AccessFile::look(None, file.as_os_str().as_bytes(), 0).1);
+                iter::repeat_with(|| SeenFile::look(None, file.as_os_str().as_bytes(), 0).1);
             looks.find_map(|known| known).unwrap()
         };
         let absent = look();
