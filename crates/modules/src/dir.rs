@@ -23,7 +23,7 @@ pub(crate) static MODULE: Module = Module::new(
     "dir_module",
     "mod_dir.c",
     DIRECTIVES,
-    Hooks { fixup: Some(Hook::Waits(fixup)), only_choice: Some(is_only_choice), ..Hooks::NONE },
+    Hooks { fixup: Some(Hook::Waits(fixup)), ..Hooks::NONE },
 );
 
 #[rustfmt::skip]
@@ -213,6 +213,8 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
             }
             Err(stop) => note_refusal(&mut refused, stop),
         }
+        // A better one may come to be there.
+        found.note_place();
     }
     if let Some(stop) = refused {
         return Err(stop);
@@ -277,6 +279,7 @@ async fn fallback(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if is_answer(&found) {
         let place = SETTINGS.of(&request.settings).fallback_place.as_ref();
         explain(request, place, || format!("FallbackResource: {url} answers"));
+        request.note_place();
         request.adopt(found);
     }
     Ok(())
@@ -304,12 +307,4 @@ fn index_redirect(
     let mut location = request.base_url();
     message::path::encode(&found.path, &mut location);
     Failure::redirect(status, location)
-}
-
-/// Whether nothing but a change of this very file can change the answer for the folder that was
-/// `asked` for: a better index file may appear at any time, unless this is the best one already.
-fn is_only_choice(request: &RequestContext<'_>, asked: &[u8]) -> bool {
-    let best = || SETTINGS.of(&request.settings).index().next();
-    let is_best = |below: &[u8]| best().is_some_and(|best| below == best.as_bytes());
-    asked.ends_with(b"/") && request.path.strip_prefix(asked).is_some_and(is_best)
 }

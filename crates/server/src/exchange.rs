@@ -17,7 +17,7 @@ use crate::representation::Representation;
 use crate::request_context::{Because, LookupPurpose, RequestContext};
 use crate::response::Response;
 use crate::script_cache;
-use crate::sharing::{self, KeptPart};
+use crate::sharing::KeptPart;
 use crate::site::host::{Host, Trace};
 use crate::site::names::UseCanonicalName;
 use crate::site::settings::Settings;
@@ -251,12 +251,11 @@ fn bad_path(status: Status, raw: &[u8]) -> Failure {
 
 /// Find a handler, and run it.
 async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<Response, Stop> {
-    let asked = request.path.clone();
     let handler = look_up(request).await?;
     request.explain(StepKind::Answer, || format!("handler {}", handler.name()));
     ran.handler = Some(handler.name());
     ran.reusable = None;
-    if sharing::choice_may_be_kept(request, &asked) {
+    if request.site().shares_responses {
         // What is limited to some methods is decided for this one alone; others get what GET gets.
         if request.method().is_some_and(Method::is_get_or_head) {
             ran.reusable = handler.clone().file();

@@ -115,10 +115,6 @@ pub struct ContentFilter {
 /// module may refuse somebody, `None` if these settings do not concern it.
 pub(crate) type OpenTo = fn(&Settings, Method) -> Option<bool>;
 
-/// Whether nothing but a change of the file that was found can change the answer for the path that
-/// was asked for.
-pub(crate) type OnlyChoice = fn(&RequestContext<'_>, asked: &[u8]) -> bool;
-
 /// The filter that the body of a request has to pass, if one has to.
 pub(crate) type ChooseInput = fn(&RequestContext<'_>) -> Option<Box<dyn InputFilter>>;
 
@@ -151,7 +147,6 @@ pub struct Phases {
     pub(crate) plain: Vec<Plain>,
     pub(crate) satisfies_any: Vec<fn(&RequestContext<'_>) -> bool>,
     pub(crate) open_to: Vec<OpenTo>,
-    pub(crate) only_choice: Vec<OnlyChoice>,
     pub(crate) adds_always: Vec<fn(&Settings) -> bool>,
     pub(crate) tracks_first_byte: Vec<fn(&Settings) -> bool>,
 }

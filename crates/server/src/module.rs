@@ -2,8 +2,8 @@
 //! of all modules stands in crate `modules`; here nobody knows one from another.
 
 use crate::hook::{
-    ChooseInput, ContentFilter, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve,
-    RunCommand, Translate,
+    ChooseInput, ContentFilter, Decide, Finish, Hook, OpenTo, Phases, Plain, Resolve, RunCommand,
+    Translate,
 };
 use crate::metadata::Naming;
 use crate::request_context::RequestContext;
@@ -133,8 +133,6 @@ pub struct Hooks {
     /// Who may see it, as far as settings alone tell: without it, a module with one of the five
     /// hooks above is asked about each file of a listing.
     pub open_to: Option<OpenTo>,
-    /// Whether nothing but a change of the file that was found can change the answer.
-    pub only_choice: Option<OnlyChoice>,
     /// Whether every answer of a host with these settings gets fields, also refusals.
     pub adds_always: Option<fn(&Settings) -> bool>,
     /// Whether the time of the first byte is logged.
@@ -177,7 +175,6 @@ impl Hooks {
         plain: None,
         satisfies_any: None,
         open_to: None,
-        only_choice: None,
         adds_always: None,
         tracks_first_byte: None,
         naming: None,
@@ -227,7 +224,6 @@ impl Phases {
             plain: all(hooks, |it| it.plain),
             satisfies_any: all(hooks, |it| it.satisfies_any),
             open_to: all(hooks, Hooks::opinion),
-            only_choice: all(hooks, |it| it.only_choice),
             adds_always: all(hooks, |it| it.adds_always),
             tracks_first_byte: all(hooks, |it| it.tracks_first_byte),
         }

@@ -8,6 +8,11 @@
 //! sure. And when another request comes: does it ask in the same way (`KeptPart::asked`), and
 //! would no module treat it otherwise (`KeptPart::is_for`)?
 //!
+//! What decides beside the file that is served is noted while it is asked about
+//! ([`RequestContext::look_at`], [`RequestContext::note_place`]): `.htaccess` files, a better index
+//! file that is not there, what a rule has looked for. A kept answer holds as long as the same is
+//! there.
+//!
 //! Why nothing of a request can be read past these two: host and path are what an answer is found
 //! by. GET and HEAD share one, and [`RequestContext::method`] does not tell them apart; whatever
 //! does, the query, the fields and the address of the client are private and have accessors that
@@ -122,16 +127,6 @@ pub(crate) fn is_like_others(
     }
     let seen = FastRequest { context, host, settings, head: *head, target: framing.target, client };
     context.server.phases.plain.iter().all(|hook| hook(&seen))
-}
-
-/// Whether the choice of what answers holds for others as well that ask for the path `asked`:
-/// nothing but a change of what was found there can lead elsewhere. What an internal redirect leads
-/// to is asked about for its own path; what was at the first one is noted (`note_place`). With
-/// `ResponseSharing Off` each request makes its own choice, and nothing is ever kept.
-pub(crate) fn choice_may_be_kept(request: &RequestContext<'_>, asked: &[u8]) -> bool {
-    let hooks = &request.phases().only_choice;
-    let is_only_choice = || hooks.iter().any(|is_only| is_only(request, asked));
-    request.site().shares_responses && (request.path == asked || is_only_choice())
 }
 
 /// Whether a request like this one would come to the same script, and to the same settings for it.

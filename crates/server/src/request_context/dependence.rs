@@ -90,7 +90,7 @@ impl RequestContext<'_> {
 
     /// Something else is answered than what is at the place of the request: as long as the same is
     /// there, or nothing.
-    pub(super) fn note_place(&self) {
+    pub fn note_place(&self) {
         match self.mapping.backend {
             Some(_) => self.mark_personal(),
             None => drop(self.look_at(&self.mapping.place.path())),
