@@ -4,6 +4,7 @@
 //! Hooks read and change it phase by phase. What they learn about the client goes through the
 //! accessors here, which note that the answer is not the same for everybody.
 
+mod access_sections;
 mod client;
 mod dependence;
 mod effort;
@@ -14,6 +15,7 @@ mod open_failure;
 mod signature;
 mod target;
 
+use access_sections::AccessSections;
 pub use client::{Because, Client};
 use dependence::Dependence;
 pub use effort::BYTES_PER_STEP;
@@ -56,6 +58,8 @@ pub(crate) struct RequestCommon {
     pub(crate) answers: RefCell<Answers>,
     /// What the answer depends on.
     dependence: Dependence,
+    /// What `.htaccess` files have said.
+    access_sections: AccessSections,
     /// What rules and expressions have cost, in steps.
     effort: Cell<u64>,
     /// Names of what is done once, whichever of them comes to it.

@@ -68,12 +68,27 @@ struct ParsedText {
 /// So many warnings of a file are logged: whoever writes it is not trusted with the log.
 const WARNINGS_MAX: usize = 20;
 
-/// What the file of `folder` (absolute, without a final slash) says; `None` without a file.
+/// What the file of `folder` (absolute, without a final slash) says, or has said before to the
+/// request on whose behalf this one is; `None` without a file.
 ///
 /// # Errors
 /// 500 for a file with an error, 403 for one that cannot be read; a long one that is new has to
 /// be waited for first.
 pub(crate) fn section(
+    request: &RequestContext<'_>,
+    folder: &[u8],
+    overrides: &Overrides,
+) -> Result<Option<Arc<Section>>, NotRead> {
+    if let Some(known) = request.access_section(folder, overrides) {
+        return Ok(known);
+    }
+    let found = current(request, folder, overrides)?;
+    request.note_access_section(folder, overrides, found.as_ref());
+    Ok(found)
+}
+
+/// What the file says now.
+fn current(
     request: &RequestContext<'_>,
     folder: &[u8],
     overrides: &Overrides,
