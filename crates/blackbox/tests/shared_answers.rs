@@ -2,7 +2,7 @@
 //! and only as long as they would.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use blackbox::{Client, Mpm, Site, each_mpm};
+use blackbox::{Client, Mpm, Site, each_mpm, process};
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -224,6 +224,59 @@ fn what_appears_where_a_rule_found_nothing_counts_at_once(mpm: Mpm) {
     assert_eq!(ask(&mut client, "GET /here/b"), "front");
 }
 
+fn a_look_ahead_counts_anew_each_second(mpm: Mpm) {
+    let rules = "RewriteEngine On\nRewriteCond /u/sec/x -U\nRewriteRule ^a\\.txt$ b.txt\n";
+    let site = Site::new(mpm).file("u/a.txt", "a").file("u/b.txt", "b");
+    let site = site.file("u/.htaccess", rules).file("u/sec/.htaccess", "Require all denied\n");
+    let site = site.file("u/sec/x", "");
+    let folder = format!("<Directory {}>", site.root().path().display());
+    let server = site.directives(&[&folder, "AllowOverride All", "</Directory>"]).start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    assert_eq!([(); 3].map(|()| ask(&mut client, "GET /u/a.txt")), ["a"; 3]);
+    fs::remove_file(server.root().join("u/sec/.htaccess")).unwrap();
+    assert_eq!([(); 3].map(|()| ask(&mut client, "GET /u/a.txt")), ["b"; 3]);
+}
+
+fn a_file_that_a_htaccess_file_asks_for_counts_when_it_comes(mpm: Mpm) {
+    let site = Site::new(mpm).file("a.txt", "a");
+    let root = site.root().path().display().to_string();
+    let text = format!("<IfFile {root}/flag>\nRequire all denied\n</IfFile>\n");
+    let site = site.file(".htaccess", text);
+    let folder = format!("<Directory {root}>");
+    let server = site.directives(&[&folder, "AllowOverride All", "</Directory>"]).start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    for _ in 0..2 {
+        assert_eq!([(); 3].map(|()| ask(&mut client, "GET /a.txt")), ["a"; 3]);
+        server.root().write("flag", "");
+        assert_eq!([(); 3].map(|()| ask(&mut client, "GET /a.txt")), ["403"; 3]);
+        fs::remove_file(server.root().join("flag")).unwrap();
+    }
+}
+
+fn a_host_of_any_length_fills_no_memory(mpm: Mpm) {
+    let site = Site::new(mpm).file("a.txt", "a");
+    let server = site.directives(&["RewriteEngine On"]).start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    let memory =
+        || -> u64 { server.children().into_iter().filter_map(process::anonymous_bytes).sum() };
+    let name = |nth: usize, length: usize| format!("h{nth}.{}", "a.".repeat(length / 2));
+    let mut ask_all = |length: usize, count: usize| {
+        for nth in 0..count {
+            let asked = format!("GET /a.txt|Host: {}", name(nth, length));
+            assert_eq!(ask(&mut client, &asked), "a");
+        }
+    };
+    ask_all(4000, 200);
+    let before = memory();
+    ask_all(4000, 3000);
+    let grown = memory().saturating_sub(before);
+    // 3,000 names of 4 KB would be 24 MB.
+    assert!(grown < 12 << 20, "{grown} bytes more");
+}
+
 /// Ways to give a file another content, or none.
 fn put(file: &Path, way: usize, content: &str) {
     let fresh = file.with_file_name("fresh");
@@ -294,6 +347,9 @@ fn a_folder_that_takes_the_place_of_another_brings_its_own_htaccess(mpm: Mpm) {
 
 each_mpm! {
     what_a_rule_looked_for_and_did_not_find_is_asked_of_others,
+    a_host_of_any_length_fills_no_memory,
+    a_look_ahead_counts_anew_each_second,
+    a_file_that_a_htaccess_file_asks_for_counts_when_it_comes,
     what_appears_where_a_rule_found_nothing_counts_at_once,
     a_htaccess_file_counts_at_the_next_request,
     a_folder_that_takes_the_place_of_another_brings_its_own_htaccess,

@@ -206,7 +206,10 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
                 return Ok(());
             }
             // An index file that answers elsewhere does so for the folder as well.
-            Err(stop @ Stop::Internal(..)) if is_answer(&found) => return Err(stop),
+            Err(stop @ Stop::Internal(..)) if is_answer(&found) => {
+                found.note_place();
+                return Err(stop);
+            }
             Ok(()) | Err(Stop::Internal(..)) => {
                 let text = || format!("DirectoryIndex: no {name} is there");
                 explain(request, SETTINGS.of(&settings).index_place.as_ref(), text);

@@ -324,6 +324,8 @@ async fn look_up<'a>(
     if !request.spend_look_ahead() {
         return None;
     }
+    // What the look-up has found is not noted.
+    request.mark_momentary();
     if is_file {
         let mut sub = request.sub(Vec::new(), None);
         let root = request.site().slash.clone();

@@ -11,7 +11,6 @@ use crate::rule::Rule;
 use crate::settings::{HOST_SETTINGS, HostSettings, Options, SETTINGS};
 use crate::trace::{MODULE, Trace};
 use message::Status;
-use runtime::file;
 use runtime::process;
 use server::failure::{Failure, Stop};
 use server::mapping::Place;
@@ -208,7 +207,7 @@ fn is_file_name(
         b"." => b"/".to_vec(),
         name => [b"/", name].concat(),
     };
-    if file::facts(&first, true).is_err() {
+    if request.look_at(&first).is_err() {
         return false;
     }
     let shown = String::from_utf8_lossy(&first).into_owned();

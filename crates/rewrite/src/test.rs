@@ -118,13 +118,19 @@ impl Engine<'_, '_> {
     }
 
     /// What is at a path. What is served is looked at again before others are given it, anything
-    /// else is noted.
+    /// else is noted, or asked again in the next second.
     fn file_is(&self, test: FileTest, path: &[u8]) -> bool {
-        if test == FileTest::Link || !path.starts_with(b"/") {
+        let is_own = self.folder.is_some() && self.request.mapping.place.path() == path;
+        let is_noted = matches!(test, FileTest::Regular | FileTest::NotEmpty | FileTest::Directory);
+        if is_noted && !is_own && path.starts_with(b"/") {
+            return self.request.look_at(path).is_ok_and(|status| match test {
+                FileTest::Directory => status.kind == FileType::Directory,
+                FileTest::NotEmpty => status.kind == FileType::File && status.size > 0,
+                _ => status.kind == FileType::File,
+            });
+        }
+        if !is_own || test == FileTest::Link {
             self.request.mark_momentary();
-        } else if self.folder.is_none() || self.request.mapping.place.path() != path {
-            // An error is found once more below.
-            let _ = self.request.look_at(path);
         }
         let facts = file::facts(path, test != FileTest::Link);
         facts.is_ok_and(|(kind, size, is_executable)| match test {

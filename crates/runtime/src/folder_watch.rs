@@ -21,6 +21,9 @@ const REPORTING: [FsWord; 6] = [
 /// Room for reports that are read at once.
 const REPORTS_BYTES: usize = 4096;
 
+/// Reports that are read in one go, in a millisecond or two.
+const REPORTS_MAX: u32 = 4096;
+
 /// What is watched of a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
@@ -79,13 +82,17 @@ impl FolderWatch {
         rustix::io::ioctl_fionread(&self.inotify) != Ok(0)
     }
 
-    /// Read all reports; how many watches have ended by themselves.
+    /// Read the reports, but no more than a moment's: others are read later. How many watches have
+    /// ended by themselves.
     pub fn read(&self) -> u64 {
         let mut room = [MaybeUninit::<u8>::uninit(); REPORTS_BYTES];
         let mut reader = Reader::new(&self.inotify, &mut room);
-        let mut ended = 0;
-        while let Ok(event) = reader.next() {
+        let (mut read, mut ended) = (0, 0);
+        // What is in the room was taken from the kernel: it is looked at to its end.
+        while read < REPORTS_MAX || !reader.is_buffer_empty() {
+            let Ok(event) = reader.next() else { break };
             ended += u64::from(event.events().contains(ReadFlags::IGNORED));
+            read += 1;
         }
         ended
     }

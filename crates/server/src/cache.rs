@@ -90,10 +90,10 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Bytes of memory that it holds, roughly. The same for as long as it is kept, because the sums
     /// of the generations are kept by it: `bytes` is written to, but never becomes longer.
-    fn weight(&self) -> usize {
+    fn weight(&self, key: &[u8]) -> usize {
         let field_bytes = |field: &Field| size_of::<Field>() + field.0.len() + field.1.len();
         let fields: usize = self.fields.iter().map(field_bytes).sum();
-        self.bytes.borrow().len() + fields + 512
+        self.bytes.borrow().len() + fields + key.len() + self.proviso.weight() + 512
     }
 }
 
@@ -138,22 +138,23 @@ impl ResponseCache {
     /// Forget `path`.
     pub(crate) fn remove(&mut self, path: &[u8]) {
         if let Some(gone) = self.young.by_path.remove(path) {
-            self.young.bytes -= gone.weight();
+            self.young.bytes -= gone.weight(path);
         }
         self.old.by_path.remove(path);
     }
 
     fn put(&mut self, path: Box<[u8]>, prepared: Rc<Prepared>) {
-        let weight = prepared.weight();
+        let weight = prepared.weight(&path);
         let is_full = self.young.by_path.len() >= self.bounds.entries / 2
             || self.young.bytes + weight > self.bounds.memory_bytes / 2;
         if is_full {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.bytes += weight;
-        if let Some(replaced) = self.young.by_path.insert(path, prepared) {
-            self.young.bytes -= replaced.weight();
+        if let Some(replaced) = self.young.by_path.remove(&path) {
+            self.young.bytes -= replaced.weight(&path);
         }
+        self.young.by_path.insert(path, prepared);
     }
 }
 

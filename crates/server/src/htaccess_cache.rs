@@ -4,6 +4,7 @@
 use crate::site::locate::TEXT_BYTES_MAX;
 use crate::site::overrides::Overrides;
 use crate::site::settings::Section;
+use crate::site::world;
 use runtime::file::FileAttributes;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -21,17 +22,18 @@ pub(crate) struct HtaccessCache {
 }
 
 impl HtaccessCache {
-    /// What is known of a file with this `status`, read under these overrides; `None` if it has to
-    /// be read.
+    /// What is known of a file with this `status`, read under these overrides, and whether it asks
+    /// for other files; `None` if it has to be read.
     pub(crate) fn get(
         &self,
         path: &[u8],
         status: &FileAttributes,
         overrides: &Overrides,
-    ) -> Option<Result<Arc<Section>, Arc<str>>> {
+    ) -> Option<(Result<Arc<Section>, Arc<str>>, bool)> {
         let known = self.known.borrow();
         let is_current = |known: &&ParsedFile| known.is(status, overrides);
-        known.get(path).filter(is_current).map(|known| known.section.clone())
+        let known = known.get(path).filter(is_current)?;
+        Some((known.section.clone(), !known.asked.is_empty()))
     }
 
     /// Keep what came of a file.
@@ -58,6 +60,8 @@ pub(crate) struct ParsedFile {
     /// Whether a change since it was read would show in that.
     pub(crate) is_settled: bool,
     pub(crate) overrides: Overrides,
+    /// The files that `<IfFile>` asks for, and whether each was there.
+    pub(crate) asked: Vec<(String, bool)>,
     /// The first error, if there was one, in httpd's words.
     pub(crate) section: Result<Arc<Section>, Arc<str>>,
 }
@@ -65,6 +69,10 @@ pub(crate) struct ParsedFile {
 impl ParsedFile {
     /// Whether what was read of it holds for a file with this `status`.
     fn is(&self, status: &FileAttributes, overrides: &Overrides) -> bool {
-        self.is_settled && self.status == *status && self.overrides == *overrides
+        let is_unchanged = |asked: &(String, bool)| world::exists(&asked.0) == asked.1;
+        self.is_settled
+            && self.status == *status
+            && self.overrides == *overrides
+            && self.asked.iter().all(is_unchanged)
     }
 }

@@ -10,6 +10,7 @@ use crate::site::host::HostDraft;
 use crate::site::language::Language;
 use crate::site::overrides::Overrides;
 use crate::site::settings::Settings;
+use crate::site::world::AskedSystem;
 use config::{Diagnostic, DirectiveIndex, Guards, ModuleName, Node, Scope, Severity};
 use std::sync::Arc;
 
@@ -108,7 +109,11 @@ impl Modules {
             return Vec::new();
         }
         let language = Language::new(index.clone(), &whole.server, self.names(), self.guards);
-        let expanded = language.expand(vec![config::parse(name, text, 1)], &overrides);
+        let expanded = language.expand(
+            vec![config::parse(name, text, 1)],
+            &overrides,
+            &mut AskedSystem::default(),
+        );
         let mut builder = Builder::for_htaccess(folder, name, overrides);
         language.introduce(&mut builder);
         let nodes: Vec<Node> = expanded.nodes.into_iter().flatten().collect();

@@ -62,11 +62,19 @@ pub(crate) struct Proviso {
     seen_files: Vec<SeenFile>,
     /// When they were looked at last, if every change since then is reported.
     seen: Cell<Option<QuietSince>>,
+    /// When they were looked at last, in seconds since 1970.
+    looked_s: Cell<i64>,
 }
 
 impl Proviso {
     pub(crate) fn new(assumptions: Assumptions, seen_files: Vec<SeenFile>) -> Self {
-        Self { assumptions, seen_files, seen: Cell::default() }
+        Self { assumptions, seen_files, ..Self::default() }
+    }
+
+    /// Bytes of memory that it holds, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        let files: usize = self.seen_files.iter().map(SeenFile::weight).sum();
+        files + self.asked_host().map_or(0, AskedHost::weight)
     }
 
     /// The host that was asked for, if the answer depends on it.
@@ -99,8 +107,11 @@ impl Proviso {
         if seen.is_some() && seen == watch.now(now_s) {
             return true;
         }
-        // What changes while they are looked at is reported as later than this.
-        let since = watch.now(now_s).filter(|_| watch.watch(&self.seen_files, now_s));
+        // What is asked for once is cheaper to look at than to watch. What changes while it is
+        // looked at is reported as later than this.
+        let is_asked_again = self.looked_s.replace(now_s) == now_s;
+        let since = watch.now(now_s).filter(|_| is_asked_again);
+        let since = since.filter(|_| watch.watch(&self.seen_files, now_s));
         let is_unchanged = self.seen_files.iter().all(|file| file.is_unchanged(now_s));
         self.seen.set(since.filter(|_| is_unchanged));
         is_unchanged

@@ -2,13 +2,15 @@
 //! they were looked for are watched, and reports of the kernel are counted on the scoreboard by the
 //! parent. A change is reported before the call that makes it returns, so that it counts at the
 //! next request as if each name had been looked at. Where nothing is reported (file systems of
-//! other machines, paths that lead over symbolic links) that is done.
+//! other machines, paths that lead over symbolic links) that is done. It is done once a second in
+//! any case, since a few changes are never reported (through a mapping of a file, by a mount over a
+//! folder).
 
 use crate::site::seen_file::SeenFile;
 use runtime::file::{self, Errno, Links, OpenPurpose};
 use runtime::folder_watch::{FolderWatch, Watched};
 use scoreboard::Scoreboard;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -16,6 +18,9 @@ use std::sync::Arc;
 /// So many folders and files are watched by the processes of a generation together; each keeps
 /// about a kilobyte of the kernel's memory. Clients choose which folders are looked at.
 const WATCHES_MAX: u64 = 4096;
+
+/// How long nothing more is added where there was no room, in seconds: each try is a report.
+const FULL_S: i64 = 60;
 
 /// A moment until which nothing has changed: the number of the last change, and the second, since
 /// what is watched is made sure of once in each.
@@ -25,6 +30,8 @@ pub(crate) type QuietSince = (u64, i64);
 pub(crate) struct SeenWatch {
     reports: Option<Arc<FolderWatch>>,
     board: Arc<Scoreboard>,
+    /// Until then nothing is added, in seconds since 1970: there was no room.
+    full_s: Cell<i64>,
     known: RefCell<KnownPaths>,
 }
 
@@ -38,7 +45,7 @@ struct KnownPaths {
 impl SeenWatch {
     /// For a thread of a server that watches folders, or of one that cannot.
     pub(crate) fn new(reports: Option<Arc<FolderWatch>>, board: Arc<Scoreboard>) -> Self {
-        Self { reports, board, known: RefCell::default() }
+        Self { reports, board, full_s: Cell::default(), known: RefCell::default() }
     }
 
     /// The moment until now; `None` while it is not known whether there was a change.
@@ -66,7 +73,7 @@ impl SeenWatch {
             }
             let watched = file.with_root(now_s, |root, path| {
                 let start = name.len() - path.len();
-                self.watch_path(reports, root, path, &name[..start], &mut known)
+                self.watch_path(reports, (root, path, &name[..start]), now_s, &mut known)
             });
             let is_watched = watched == Ok(true);
             known.is_watched.insert(name, is_watched);
@@ -79,9 +86,8 @@ impl SeenWatch {
     fn watch_path(
         &self,
         reports: &FolderWatch,
-        root: BorrowedFd<'_>,
-        path: &[u8],
-        above: &[u8],
+        (root, path, above): (BorrowedFd<'_>, &[u8], &[u8]),
+        now_s: i64,
         known: &mut KnownPaths,
     ) -> bool {
         let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
@@ -89,7 +95,7 @@ impl SeenWatch {
             let name = [above, &path[..end]].concat();
             let is_watched = match known.is_watched.get(&name) {
                 Some(is_watched) => Some(*is_watched),
-                None => self.add(reports, root, &path[..end], Watched::Folder),
+                None => self.add(reports, (root, &path[..end]), now_s, Watched::Folder),
             };
             // That a folder comes to be is reported of the one above it, which is watched.
             let Some(is_watched) = is_watched else { return end > 0 };
@@ -98,17 +104,20 @@ impl SeenWatch {
                 return false;
             }
         }
-        self.add(reports, root, path, Watched::Any).unwrap_or(true)
+        self.add(reports, (root, path), now_s, Watched::Any).unwrap_or(true)
     }
 
     /// Watch what is there; `None` if nothing is.
     fn add(
         &self,
         reports: &FolderWatch,
-        root: BorrowedFd<'_>,
-        path: &[u8],
+        (root, path): (BorrowedFd<'_>, &[u8]),
+        now_s: i64,
         what: Watched,
     ) -> Option<bool> {
+        if self.full_s.get() > now_s {
+            return Some(false);
+        }
         let opened = match file::open_beneath(root, path, Links::Refuse, OpenPurpose::Path) {
             Ok(opened) => opened,
             Err(Errno::NOENT | Errno::NOTDIR) => return None,
@@ -123,6 +132,7 @@ impl SeenWatch {
         let is_room = number <= WATCHES_MAX + self.board.folder_changes().ended();
         if !is_room {
             reports.remove(number);
+            self.full_s.set(now_s + FULL_S);
         }
         Some(is_room)
     }

@@ -59,10 +59,7 @@ impl RequestContext<'_> {
     /// What was sent, for those who look only at the host that is asked for and at the port of the
     /// connection.
     pub(crate) fn asked_host(&self) -> &ReceivedRequest {
-        match self.client.received.is_changed() {
-            true => self.mark_personal(),
-            false => self.assumptions().note_host(&self.client.received),
-        }
+        self.note_host();
         &self.client.received
     }
 

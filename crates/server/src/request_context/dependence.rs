@@ -2,7 +2,9 @@
 //! is decided in `sharing.rs`.
 
 use super::RequestContext;
+use crate::asked_host::AskedHost;
 use crate::proviso::{Assumptions, Proviso};
+use crate::resolve::LinkPolicy;
 use crate::site::seen_file::SeenFile;
 use message::Known;
 use runtime::file::{Errno, FileAttributes};
@@ -59,11 +61,20 @@ impl RequestContext<'_> {
         let received = &self.client.received;
         match Known::recognise(name.as_bytes()) {
             _ if received.is_changed() => self.mark_personal(),
-            Some(Known::Host) => self.assumptions().note_host(received),
+            Some(Known::Host) => self.note_host(),
             Some(known) if !received.view().seen().has(known) => {
                 self.assumptions().note_absent(known);
             }
             _ => self.mark_personal(),
+        }
+    }
+
+    /// The host that is asked for decides about the answer.
+    pub(super) fn note_host(&self) {
+        let received = &self.client.received;
+        match received.is_changed() || !AskedHost::is_usual(&received.view()) {
+            true => self.mark_personal(),
+            false => self.assumptions().note_host(received),
         }
     }
 
@@ -91,10 +102,14 @@ impl RequestContext<'_> {
     /// Something else is answered than what is at the place of the request: as long as the same is
     /// there, or nothing.
     pub fn note_place(&self) {
-        match self.mapping.backend {
-            Some(_) => self.mark_personal(),
-            None => drop(self.look_at(&self.mapping.place.path())),
+        if self.mapping.backend.is_some() {
+            return self.mark_personal();
         }
+        // Elsewhere it counts who owns which link on the way.
+        if self.mapping.links != Some(LinkPolicy::Follow) {
+            self.mark_momentary();
+        }
+        let _ = self.look_at(&self.mapping.place.path());
     }
 
     /// The part of `path` below the root of the request; `None` if it is elsewhere.

@@ -28,7 +28,8 @@ impl EnvironmentTemplate {
     /// Of a request for which `all` are its variables.
     pub fn of(request: &RequestContext<'_>, all: &Table) -> Option<Self> {
         // A field that another request has would take its place.
-        if request.tables.env.iter().any(|(name, _)| may_be_field(name)) {
+        let rules = request.settings.core.variables();
+        if request.tables.env.iter().any(|(name, _)| may_be_field(name, rules)) {
             return None;
         }
         let own = encoded(&request.tables.env);
@@ -71,11 +72,18 @@ impl EnvironmentTemplate {
     }
 }
 
-/// Whether a field of some request may have this variable.
-fn may_be_field(name: &str) -> bool {
+/// Whether a field of some request may have this variable. `Authorization`, for which WordPress has
+/// a rule, is none that scripts are told by themselves.
+fn may_be_field(name: &str, rules: EnvironmentRules) -> bool {
     let is_prefixed = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("HTTP_"));
     let bare = ["CONTENT_TYPE", "CONTENT_LENGTH"];
-    is_prefixed || bare.iter().any(|bare| name.eq_ignore_ascii_case(bare))
+    let is_told = || {
+        fastcgi::environment::variable(b"Authorization", rules.passes, &mut Vec::new()).is_some()
+    };
+    match name.eq_ignore_ascii_case("HTTP_AUTHORIZATION") {
+        true => is_told(),
+        false => is_prefixed || bare.iter().any(|bare| name.eq_ignore_ascii_case(bare)),
+    }
 }
 
 fn encoded(table: &Table) -> Vec<u8> {

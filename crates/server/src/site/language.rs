@@ -5,7 +5,7 @@ use crate::identity;
 use crate::site::builder::{Builder, ServerDraft};
 use crate::site::overrides::Overrides;
 use crate::site::settings::ServerSettings;
-use crate::site::world::System;
+use crate::site::world::AskedSystem;
 use config::index::FoundRow;
 use config::{
     ConfigTree, DirectiveIndex, Expanded, Guards, ModuleName, Permits, Scope, StartFacts,
@@ -78,8 +78,14 @@ impl Language {
         builder.server.regex = self.regex;
     }
 
-    /// Expand the text of a `.htaccess` file that may say what `overrides` permit.
-    pub(crate) fn expand(&self, trees: Vec<ConfigTree>, overrides: &Overrides) -> Expanded {
+    /// Expand the text of a `.htaccess` file that may say what `overrides` permit; `system` is
+    /// asked about files.
+    pub(crate) fn expand(
+        &self,
+        trees: Vec<ConfigTree>,
+        overrides: &Overrides,
+        system: &mut AskedSystem,
+    ) -> Expanded {
         let start = StartFacts {
             defines: self.defines.clone(),
             modules: &self.modules,
@@ -96,6 +102,6 @@ impl Language {
             missing: &self.missing,
             mpm: Some(self.mpm),
         };
-        config::expand(trees, &start, &mut System)
+        config::expand(trees, &start, system)
     }
 }

@@ -35,6 +35,11 @@ impl SeenFile {
         (found, known.map(|status| Self { root, path: path.to_vec(), status }))
     }
 
+    /// Bytes of memory that it holds, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        size_of::<Self>() + self.path.len()
+    }
+
     /// Whether both say the same of the same name.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let root = |seen: &Self| seen.root.as_ref().map(Arc::as_ptr);

@@ -57,13 +57,48 @@ impl World for System {
     }
 }
 
+/// The system for the text of a `.htaccess` file, which notes what was asked of it.
+#[derive(Default)]
+pub(crate) struct AskedSystem {
+    /// The files of `<IfFile>`, and whether each was there.
+    pub(crate) asked: Vec<(String, bool)>,
+}
+
+impl World for AskedSystem {
+    fn environment(&self, name: &str) -> Option<String> {
+        System.environment(name)
+    }
+
+    fn files(&mut self, path: &str, optional: bool) -> Result<Vec<String>, String> {
+        System.files(path, optional)
+    }
+
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        System.read(path)
+    }
+
+    fn exists(&mut self, path: &str) -> bool {
+        let is_there = System.exists(path);
+        self.asked.push((path.to_owned(), is_there));
+        is_there
+    }
+
+    fn is_folder(&mut self, path: &str) -> bool {
+        System.is_folder(path)
+    }
+
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
+        System.matches(pattern, subject)
+    }
+}
+
 /// A handle to look at, and perhaps to read. A pipe is not waited for.
 fn open(path: &str) -> io::Result<fs::File> {
     fs::OpenOptions::new().read(true).custom_flags(runtime::file::NONBLOCK).open(path)
 }
 
 /// What may not be opened is there all the same.
-fn exists(path: &str) -> bool {
+pub(crate) fn exists(path: &str) -> bool {
     let is_absent = |error: io::Error| {
         matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
     };

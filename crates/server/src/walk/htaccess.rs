@@ -10,6 +10,7 @@ use crate::site::language::Language;
 use crate::site::overrides::Overrides;
 use crate::site::settings::Section;
 use crate::site::startup;
+use crate::site::world::AskedSystem;
 use config::{ConfigTree, Diagnostic, Node, Severity};
 use logging::level::Level;
 use logging::message::Message;
@@ -60,6 +61,8 @@ pub(crate) struct Long {
 #[derive(Clone)]
 struct ParsedText {
     section: Result<Arc<Section>, Arc<str>>,
+    /// The files that `<IfFile>` asks for, and whether each was there.
+    asked: Vec<(String, bool)>,
     /// What httpd warns about, with its numbers. It does so for each request, here it is once for
     /// each thread and change of the file.
     warnings: Vec<(&'static str, String)>,
@@ -114,7 +117,10 @@ fn parsed(
     overrides: &Overrides,
 ) -> Result<Arc<Section>, NotRead> {
     let name = String::from_utf8_lossy(&path).into_owned();
-    if let Some(known) = request.context.htaccess.get(&path, &status, overrides) {
+    if let Some((known, asks_files)) = request.context.htaccess.get(&path, &status, overrides) {
+        if asks_files {
+            request.mark_personal();
+        }
         return known.map_err(|text| refused(&name, &text).into());
     }
     let error = |error: String| unreadable(&path, folder, &error);
@@ -174,9 +180,12 @@ fn keep(
     overrides: Overrides,
     parsed: ParsedText,
 ) -> Result<Arc<Section>, Arc<str>> {
-    let ParsedText { section, warnings } = parsed;
+    let ParsedText { section, asked, warnings } = parsed;
     warnings.iter().for_each(|(id, text)| warn(request, id, text));
-    let file = ParsedFile { status, is_settled, overrides, section: section.clone() };
+    if !asked.is_empty() {
+        request.mark_personal();
+    }
+    let file = ParsedFile { status, is_settled, overrides, asked, section: section.clone() };
     request.context.htaccess.keep(path, file);
     section
 }
@@ -217,13 +226,14 @@ fn parse(
     overrides: Overrides,
 ) -> ParsedText {
     let tree: ConfigTree = config::parse(name, text, 1);
-    let expanded = language.expand(vec![tree], &overrides);
+    let mut system = AskedSystem::default();
+    let expanded = language.expand(vec![tree], &overrides, &mut system);
     let mut said = expanded.diagnostics;
     let nodes: Vec<Node> = expanded.nodes.into_iter().flatten().collect();
     let section = settings(language, (folder, name), &nodes, overrides, &mut said);
     let before = said.iter().take_while(|said| said.severity != Severity::Error);
     let warnings = before.filter_map(|said| Some((said.id?, said.text.clone())));
-    ParsedText { section, warnings: warnings.take(WARNINGS_MAX).collect() }
+    ParsedText { section, asked: system.asked, warnings: warnings.take(WARNINGS_MAX).collect() }
 }
 
 /// From lines to settings; what is `said` about them is added to what was said before.
