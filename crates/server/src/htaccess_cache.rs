@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Files known per thread. Clients choose which folders are looked at, so this is bounded.
 const FILES_MAX: usize = 4096;
 
+/// What a file says, or the first error in it, in httpd's words.
+pub(crate) type ParsedSection = Result<Arc<Section>, Arc<str>>;
+
 /// Parsed `.htaccess` files of one serving thread, by their absolute paths.
 #[derive(Default)]
 pub(crate) struct HtaccessCache {
@@ -29,7 +32,7 @@ impl HtaccessCache {
         path: &[u8],
         status: &FileAttributes,
         overrides: &Overrides,
-    ) -> Option<(Result<Arc<Section>, Arc<str>>, bool)> {
+    ) -> Option<(ParsedSection, bool)> {
         let known = self.known.borrow();
         let is_current = |known: &&ParsedFile| known.is(status, overrides);
         let known = known.get(path).filter(is_current)?;
@@ -39,9 +42,8 @@ impl HtaccessCache {
     /// Keep what came of a file.
     pub(crate) fn keep(&self, path: Vec<u8>, file: ParsedFile) {
         let mut known = self.known.borrow_mut();
-        let bytes_of = |section: &Result<Arc<Section>, Arc<str>>| {
-            section.as_ref().map_or(0, |section| section.text_bytes)
-        };
+        let bytes_of =
+            |section: &ParsedSection| section.as_ref().map_or(0, |section| section.text_bytes);
         let own_bytes = bytes_of(&file.section);
         let replaced_bytes = known.remove(&path).map_or(0, |known| bytes_of(&known.section));
         let mut text_bytes = self.text_bytes.get() + own_bytes - replaced_bytes;
@@ -62,8 +64,7 @@ pub(crate) struct ParsedFile {
     pub(crate) overrides: Overrides,
     /// The files that `<IfFile>` asks for, and whether each was there.
     pub(crate) asked: Vec<(String, bool)>,
-    /// The first error, if there was one, in httpd's words.
-    pub(crate) section: Result<Arc<Section>, Arc<str>>,
+    pub(crate) section: ParsedSection,
 }
 
 impl ParsedFile {
