@@ -9,7 +9,6 @@ use crate::result::Scheme;
 use crate::settings::{FolderSettings, HOST_SETTINGS, Options, SETTINGS};
 use crate::trace::{MODULE, Trace};
 use message::Status;
-use runtime::file::Errno;
 use server::failure::{Failure, Stop};
 use server::request_context::{KEEPS_VARY, RequestContext};
 use server::steps::StepKind;
@@ -205,10 +204,6 @@ fn force(request: &mut RequestContext<'_>, trace: Option<Trace>) {
         request.negotiated.content_type = Some(name);
     }
     if let Some(name) = handler {
-        // It gets what the rule has made of the name, which is no file.
-        if request.mapping.redirect.take().is_some() {
-            request.found = Err(Errno::NOENT);
-        }
         trace.say(1, request, None, || {
             let file = request.display_path();
             format!("force filename {file} to have the Content-handler '{name}'")

@@ -20,7 +20,7 @@ use crate::steps::StepKind;
 use crate::waiting::{NowOrLater, Waiting};
 use crate::{admit, map_question, walk};
 use message::{Method, Status};
-use runtime::file::FileType;
+use runtime::file::{Errno, FileType};
 use std::rc::Rc;
 
 /// The filter that the body of this request has to pass, if one has to.
@@ -98,6 +98,13 @@ pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), S
     hook::run(&phases.kind, request).await?;
     hook::run(&phases.fixup, request).await?;
     match request.mapping.redirect.take() {
+        // What a rule names as well gets what is there, by a name that opens nothing.
+        Some(_) if request.negotiated.handler.is_some() => {
+            if is_regular(request) {
+                request.found = Err(Errno::ACCESS);
+            }
+            Ok(())
+        }
         Some(url) => Err(internal(request, &url)),
         None => Ok(()),
     }

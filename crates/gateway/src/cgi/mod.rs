@@ -163,6 +163,12 @@ impl Flavor {
             let text = "AcceptPathInfo off disallows user's path";
             return Err(self.refuse(request, Status::NOT_FOUND, self.path_info, text).await);
         }
+        if request.mapping.rewritten.is_some() {
+            // What is there is no program by the name that a rule has made of it.
+            let errno = Errno::NOENT.raw_os_error();
+            let report = ProgramReport::Failed { step: LaunchStep::Execute, errno };
+            return Err(self.cannot_run(request, &report));
+        }
         // The program opens the script itself. A descriptor that is kept here would be one of this
         // process for as long as the script runs.
         request.found = Err(Errno::NOENT);
