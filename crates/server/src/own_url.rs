@@ -3,7 +3,7 @@
 
 use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
-use crate::request_context::{Because, RequestContext};
+use crate::request_context::{Because, LookupPurpose, RequestContext};
 use crate::site::host::HostAddress;
 use crate::site::names::UseCanonicalName;
 
@@ -67,8 +67,10 @@ impl RequestContext<'_> {
             None => self.host.addresses.first().and_then(|address| address.port),
         };
         let received = self.asked_host();
-        let (local, asked) = (received.local.port(), received.host_port());
-        let has_host = received.host_name().is_some();
+        // The URL of a look-up names no port (ap_sub_req_method_uri).
+        let is_client = self.lineage.purpose != LookupPurpose::Sub;
+        let asked = received.host_port().filter(|_| is_client);
+        let (local, has_host) = (received.local.port(), received.host_name().is_some());
         let physical = self.settings.core.use_canonical_physical_port().then_some(local);
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::Off | UseCanonicalName::Dns if has_host => {
