@@ -15,7 +15,7 @@ pub(crate) fn set(request: &mut RequestContext<'_>, text: &[u8]) -> Option<Resul
     let mut words = text.split(|byte| *byte == separator).filter(|word| !word.is_empty());
     let (name, value, domain) = (words.next()?, words.next()?, words.next()?);
     let note = format!("{}_rewrite", String::from_utf8_lossy(name));
-    if request.tables.notes.has(&note) || request.is_done(&note) {
+    if request.is_done(&note) {
         return Some(Err(String::from_utf8_lossy(name).into_owned()));
     }
     let (minutes, path) = (words.next(), words.next());
@@ -39,9 +39,8 @@ pub(crate) fn set(request: &mut RequestContext<'_>, text: &[u8]) -> Option<Resul
         cookie.extend_from_slice(same_site);
     }
     let shown = String::from_utf8_lossy(&cookie).into_owned();
-    request.output.always.push(("Set-Cookie".into(), cookie));
+    request.add_to_answer(("Set-Cookie".into(), cookie));
     request.note_done(&note);
-    request.tables.notes.set(&note, "set");
     Some(Ok(shown))
 }
 

@@ -350,6 +350,7 @@ fn finish(request: &mut RequestContext<'_>, response: &mut Response) -> Result<(
     }
     // What the hooks themselves have looked at.
     vary(request, response);
+    request.output.always.append(&mut request.common.always.borrow_mut());
     response.lay_under(std::mem::take(&mut request.output.always));
     compat::finish(request, response);
     response.settle_late();

@@ -40,7 +40,7 @@ use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Tables;
 use logging::level::Level;
-use message::Method;
+use message::{Field, Method};
 use runtime::file::{Errno, FileType};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -62,6 +62,8 @@ pub(crate) struct RequestCommon {
     access_sections: AccessSections,
     /// What rules and expressions have cost, in steps.
     effort: Cell<u64>,
+    /// Fields of the answer that look-ups have added.
+    pub(crate) always: RefCell<Vec<Field>>,
     /// Names of what is done once, whichever of them comes to it.
     done: RefCell<BTreeSet<String>>,
     /// The body of the request, if it is kept (`r->kept_body`).
@@ -248,10 +250,19 @@ impl<'a> RequestContext<'a> {
         self.common.done.borrow().contains(what)
     }
 
-    /// Note that it was done, unless this request only looks something up.
+    /// Note that it was done.
     pub fn note_done(&self, what: &str) {
-        if self.lineage.purpose != LookupPurpose::Sub {
-            self.common.done.borrow_mut().insert(what.to_owned());
+        self.common.done.borrow_mut().insert(what.to_owned());
+    }
+
+    /// Add a field to every response to the client, also if this request only looks something up
+    /// and nothing else is left of it (`r->main->err_headers_out`).
+    pub fn add_to_answer(&mut self, field: Field) {
+        if self.lineage.purpose == LookupPurpose::Sub {
+            self.mark_personal();
+            self.common.always.borrow_mut().push(field);
+        } else {
+            self.output.always.push(field);
         }
     }
 
