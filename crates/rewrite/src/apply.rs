@@ -7,6 +7,7 @@ use crate::prefix;
 use crate::rule::Rule;
 use crate::settings::Rules;
 use crate::substitute::Applied;
+use message::Status;
 use pattern::Captures;
 use server::failure::Stop;
 use server::request_context::LookupPurpose;
@@ -31,8 +32,6 @@ pub(crate) struct Change<'r> {
     pub(crate) no_escape: bool,
     /// `PT`
     pub(crate) passes_through: bool,
-    /// `R`, or a URL of another server: the status that it is sent with.
-    pub(crate) status: u16,
     /// The query is another than before.
     pub(crate) has_new_query: bool,
     /// The last rule with a substitution.
@@ -47,7 +46,7 @@ impl Engine<'_, '_> {
         let not_for_sub = RuleFlags::NO_SUBREQUEST.with(RuleFlags::REDIRECT);
         self.spend_round(rules)?;
         let (mut nth, mut round) = (0, 1);
-        let (mut changed, mut status, mut last) = (None, 200, None);
+        let (mut changed, mut last) = (None, None);
         while let Some(rule) = rules.get(self.next_candidate(all, &mut nth)) {
             nth += 1;
             let flags = rule.actions.flags;
@@ -58,7 +57,7 @@ impl Engine<'_, '_> {
                 continue;
             }
             self.decisive.clear();
-            let applied = self.apply(rule, &mut status).await?;
+            let applied = self.apply(rule).await?;
             if matches!(applied, Applied::No) {
                 // What is chained to a rule that does not match is passed over.
                 if flags.has(RuleFlags::CHAIN) {
@@ -81,6 +80,7 @@ impl Engine<'_, '_> {
                 return Ok(Outcome::Status(status.code()));
             }
             if flags.has(RuleFlags::STATUS) {
+                self.request.status = Status::OK;
                 return Ok(Outcome::Status(rule.actions.status));
             }
             if matches!(applied, Applied::Changed) {
@@ -107,7 +107,7 @@ impl Engine<'_, '_> {
         }
         self.request.check_effort()?;
         let Some(changed) = changed else { return Ok(Outcome::Unchanged) };
-        Ok(Outcome::Changed(self.change(changed, status, last)))
+        Ok(Outcome::Changed(self.change(changed, last)))
     }
 
     /// The next rule that may match. Unless each step is told, most are passed over by how the
@@ -124,12 +124,11 @@ impl Engine<'_, '_> {
     fn change<'l>(
         &mut self,
         (no_escape, passes_through): (bool, bool),
-        status: u16,
         last: Option<&'l Arc<Rule>>,
     ) -> Change<'l> {
         let before = self.query_before.take();
         let has_new_query = before.is_some_and(|before| before.as_deref() != self.request.query());
-        Change { no_escape, passes_through, status, has_new_query, last }
+        Change { no_escape, passes_through, has_new_query, last }
     }
 
     /// Whether a rule with these flags that has matched ends the list.
@@ -183,8 +182,8 @@ impl Engine<'_, '_> {
         Err(failure(text).id(2596).into())
     }
 
-    /// Apply one rule; `status` is set if it redirects.
-    async fn apply(&mut self, rule: &Arc<Rule>, status: &mut u16) -> Result<Applied, Stop> {
+    /// Apply one rule.
+    async fn apply(&mut self, rule: &Arc<Rule>) -> Result<Applied, Stop> {
         self.find_subject();
         self.say_in_log(3, || {
             let subject = String::from_utf8_lossy(&self.subject);
@@ -203,7 +202,7 @@ impl Engine<'_, '_> {
         if !self.conditions_hold(rule).await? {
             return Ok(Applied::No);
         }
-        self.substitute(rule, status).await
+        self.substitute(rule).await
     }
 
     /// Tell what a pattern has found; `Some(None)` is that it did not match, which its `!` wants.

@@ -20,7 +20,6 @@ pub static MODULE: Module = Module::new(
     Hooks {
         translate: Some(Hook::Waits(host::translate)),
         fixup: Some(Hook::Waits(folder::fixup)),
-        finish: Some(host::finish),
         open: Some(programs::open),
         advise: Some(advice::advise),
         ..Hooks::NONE

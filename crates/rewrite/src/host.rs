@@ -16,7 +16,6 @@ use server::failure::{Failure, Stop};
 use server::mapping::Place;
 use server::phase;
 use server::request_context::{LookupPurpose, RequestContext};
-use server::response::Response;
 use server::steps::StepKind;
 use server::waiting::{NowOrLater, Waiting};
 use std::os::unix::ffi::OsStrExt;
@@ -57,19 +56,6 @@ pub(crate) fn translate<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, 
         return NowOrLater::Now(Ok(None));
     }
     Waiting::only_if(host.rules.may_wait(host), rewritten(request, host, trace))
-}
-
-/// Finish hook: the status of such an answer.
-pub(crate) fn finish(
-    request: &mut RequestContext<'_>,
-    response: &mut Response,
-) -> Result<(), Failure> {
-    let Some(note) = request.tables.notes.get(notes::STATUS) else { return Ok(()) };
-    let code = std::str::from_utf8(note).ok().and_then(|code| code.parse().ok());
-    if let Some(status) = code.and_then(Status::new).filter(|_| response.status == Status::OK) {
-        response.status = status;
-    }
-    Ok(())
 }
 
 /// The variables `SCRIPT_URL` and `SCRIPT_URI`: what the client has asked for.
@@ -117,9 +103,6 @@ async fn rewritten(
             }
             if Scheme::of(&url).is_some() {
                 return Err(redirect(request, trace, None, url, change));
-            }
-            if change.status != Status::OK.code() {
-                request.tables.notes.set(notes::STATUS, change.status.to_string());
             }
             local(request, trace, host, url, change.last).map(Some)
         }

@@ -71,13 +71,13 @@ pub(crate) fn to_backend(
 /// The client is sent elsewhere. In a folder with a base the part of the path that is the folder is
 /// that of the URL.
 pub(crate) fn redirect(
-    request: &RequestContext<'_>,
+    request: &mut RequestContext<'_>,
     trace: Trace,
     within: Option<(&str, &FolderSettings)>,
     mut url: Vec<u8>,
     change: Change<'_>,
 ) -> Stop {
-    let Change { no_escape, status, has_new_query, .. } = change;
+    let Change { no_escape, has_new_query, .. } = change;
     let folder = within.map(|within| within.0);
     if let Some((folder, settings)) = within
         && let Some(base) = &settings.base
@@ -106,8 +106,10 @@ pub(crate) fn redirect(
             format!("{how} {query} to query string for redirect {added}")
         });
     }
-    let status = Some(status).filter(|status| (300..400).contains(status)).and_then(Status::new);
-    let status = status.unwrap_or(Status::FOUND);
+    let status = match request.status.code() {
+        300..400 => std::mem::replace(&mut request.status, Status::OK),
+        _ => Status::FOUND,
+    };
     trace.say(1, request, folder, || {
         format!("redirect to {} [REDIRECT/{}]", String::from_utf8_lossy(&url), status.code())
     });

@@ -6,10 +6,6 @@ pub(crate) const END: &str = "mod_rewrite_end";
 /// A URL named this server: what is behind the host is no file name.
 pub(crate) const REDUCED: &str = "mod_rewrite_uri_reduced";
 
-/// The status of a redirection that a later rule has made a path of this server again: the answer
-/// keeps it, as in httpd.
-pub(crate) const STATUS: &str = "mod_rewrite_status";
-
 /// `[T=...]`
 pub(crate) const MEDIA_TYPE: &str = "rewrite-forced-mimetype";
 

@@ -26,11 +26,7 @@ pub(crate) enum Applied {
 
 impl Engine<'_, '_> {
     /// What a rule does whose pattern and conditions match.
-    pub(crate) async fn substitute(
-        &mut self,
-        rule: &Arc<Rule>,
-        status: &mut u16,
-    ) -> Result<Applied, Stop> {
+    pub(crate) async fn substitute(&mut self, rule: &Arc<Rule>) -> Result<Applied, Stop> {
         let flags = rule.actions.flags;
         let mut url = Vec::new();
         if !flags.has(RuleFlags::NO_SUBSTITUTION) {
@@ -65,15 +61,15 @@ impl Engine<'_, '_> {
         self.set_url(url);
         if flags.has(RuleFlags::PROXY.with(RuleFlags::REDIRECT)) {
             self.qualify();
-            return Ok(self.leave_server(rule, status));
+            return Ok(self.leave_server(rule));
         }
         self.reduce();
         if Scheme::of(self.url()).is_some() {
-            *status = rule.actions.status;
             self.say(2, || {
                 let url = String::from_utf8_lossy(self.url());
-                format!("implicitly forcing redirect (rc={status} with {url}")
+                format!("implicitly forcing redirect (rc={} with {url}", rule.actions.status)
             });
+            self.set_status(rule);
             return Ok(Applied::Changed);
         }
         if !has_prefix && !flags.has(RuleFlags::KEEP_SLASHES) && !rule.output.text.starts_with("//")
@@ -187,7 +183,7 @@ impl Engine<'_, '_> {
     }
 
     /// `[P]` and `[R]`
-    fn leave_server(&mut self, rule: &Rule, status: &mut u16) -> Applied {
+    fn leave_server(&mut self, rule: &Rule) -> Applied {
         let url = self.url().to_vec();
         let shown = String::from_utf8_lossy(&url);
         if rule.actions.flags.has(RuleFlags::PROXY) {
@@ -196,8 +192,15 @@ impl Engine<'_, '_> {
             return Applied::Changed;
         }
         self.say(2, || format!("explicitly forcing redirect with {shown}"));
-        *status = rule.actions.status;
+        self.set_status(rule);
         Applied::Changed
+    }
+
+    /// The status of a redirection. It stays if a later rule makes a path of this server of it.
+    fn set_status(&mut self, rule: &Rule) {
+        self.request.status =
+            Status::new(rule.actions.status).unwrap_or(Status::INTERNAL_SERVER_ERROR);
+        self.request.mark_personal();
     }
 
     /// A URL of this very server is one of its paths (reduce_uri).

@@ -40,9 +40,9 @@ pub(crate) fn choose<'a>(
         Some(at) => (value[..at].to_vec(), Some(value[at + 1..].to_vec())),
         None => (value, None),
     };
-    let status = failure.status.code();
-    let logs = || log_conditions::chosen_before(request, status);
-    let mut next = request.redirected(path, query, status, logs);
+    let logs = || log_conditions::chosen_before(request, failure.status.code());
+    let mut next = request.redirected(path, query, failure.status, logs);
+    next.lineage.is_error_document = true;
     next.set_method(Method::Get);
     next.tables.env.set("REDIRECT_REQUEST_METHOD", request.received().view().method());
     // What the log says is not for everybody: it names files (the note `error-notes`).

@@ -116,10 +116,13 @@ async fn conclude(
     mut ran: RanHandler,
     received: &Rc<ReceivedRequest>,
 ) -> ExchangeResult {
-    let response = match outcome {
+    let mut response = match outcome {
         Ok(response) => response,
         Err(stop) => boxed(|| settle(&mut request, stop, &mut ran)).await,
     };
+    if response.status == Status::OK {
+        response.status = request.status;
+    }
     // What a page is made of asks others.
     let content = request.phases().content.filter(|_| !request.is_explained());
     // Before the filters, which change what this is about.
@@ -282,19 +285,23 @@ async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, St
 /// Follow internal redirects, and find a page for a failure.
 async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandler) -> Response {
     let mut outcome: Result<Response, Stop> = Err(stop);
+    // Of all requests in a row that have a status already, what was said of the first.
     let mut failed: Option<Failure> = None;
     loop {
+        let status = request.status;
         let next = match outcome {
             Ok(mut response) => {
                 if let Some(failure) = failed {
-                    response.status = failure.status;
+                    response.status = status;
                     response.adopt(failure);
                 }
                 return response;
             }
             Err(Stop::Internal(path, query)) => {
-                let status = failed.as_ref().map_or(200, |failure| failure.status.code());
-                let logs = || log_conditions::chosen_before(request, status);
+                if status != Status::OK {
+                    failed.get_or_insert_with(|| Failure::new(status, "core", ""));
+                }
+                let logs = || log_conditions::chosen_before(request, status.code());
                 Ok(request.redirected(path, query, status, logs))
             }
             Err(Stop::Failure(mut failure)) => {
@@ -304,12 +311,13 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandl
                     request.output.always.push(always);
                 }
                 match &failed {
-                    // An error document that fails: the page of the first error mentions it.
-                    Some(first) => {
-                        return error_document::page(request, first, Some(first.status));
+                    // An error document that fails: the page of the first error mentions it. Rules
+                    // may have made it a request without a status again (ap_die_r).
+                    Some(first) if status != Status::OK => {
+                        return error_document::page(request, first, Some(status));
                     }
-                    None => error_document::choose(request, &failure).inspect(|_| {
-                        failed = Some(failure);
+                    _ => error_document::choose(request, &failure).inspect(|_| {
+                        failed.get_or_insert(failure);
                     }),
                 }
             }
@@ -317,9 +325,7 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandl
         *request = match next {
             Ok(next) if next.lineage.redirects <= next.host.internal_limits.0 => next,
             Ok(next) => {
-                let failure = too_many_redirects(next.host.internal_limits.0);
-                request.log_failure(&failure);
-                return error_document::page(request, &failure, None);
+                return too_many_redirects(request, &next, failed.as_ref());
             }
             Err(response) => return *response,
         };
@@ -327,14 +333,30 @@ async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandl
     }
 }
 
-fn too_many_redirects(limit: u32) -> Failure {
+/// The page where one more redirect to `next` is refused, which may be for the document of what
+/// has failed.
+fn too_many_redirects(
+    request: &RequestContext<'_>,
+    next: &RequestContext<'_>,
+    failed: Option<&Failure>,
+) -> Response {
+    let limit = next.host.internal_limits.0;
     let text = format!(
         "Request exceeded the limit of {limit} internal redirects due to probable configuration \
          error. Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel \
          debug' to get a backtrace."
     );
     let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
-    failure.id(124).at_error().recurring(text)
+    let failure = failure.id(124).at_error().recurring(text);
+    request.log_failure(&failure);
+    if let Some(first) = failed.filter(|_| next.status != Status::OK) {
+        return error_document::page(request, first, Some(next.status));
+    }
+    match error_document::choose(request, &failure) {
+        // For that document the limit is exceeded as well.
+        Ok(_) => error_document::page(request, &failure, Some(failure.status)),
+        Err(response) => *response,
+    }
 }
 
 /// What modules do to a response before it is sent.

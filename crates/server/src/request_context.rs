@@ -40,7 +40,7 @@ use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::table::Tables;
 use logging::level::Level;
-use message::{Field, Method};
+use message::{Field, Method, Status};
 use runtime::file::{Errno, FileType};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -103,6 +103,9 @@ pub struct RequestContext<'a> {
     pub authentication: Authentication,
     /// What is said before there is a response.
     pub output: OutputFields,
+    /// The status of an answer that has none of its own (`r->status`): that of the failure whose
+    /// error document this is, or of a redirection that rules have taken back.
+    pub status: Status,
     /// What all look-ups on behalf of a request have together, and the requests that it is
     /// redirected to.
     pub(crate) common: Rc<RequestCommon>,
@@ -137,6 +140,7 @@ impl<'a> RequestContext<'a> {
             tables: Tables::default(),
             authentication: Authentication::default(),
             output: OutputFields::default(),
+            status: Status::OK,
             common: Rc::default(),
             part_of: None,
             is_made_anew: false,
@@ -178,7 +182,7 @@ impl<'a> RequestContext<'a> {
         // What `RequestHeader` did to the fields of a look-up is lost with it: it is still to come.
         sub.client = self.client.clone();
         sub.lineage = std::mem::take(&mut self.lineage);
-        sub.method = self.method;
+        (sub.method, sub.status) = (self.method, self.status);
         sub.authentication.inherit(&mut self.authentication);
         sub.negotiated.inherit(&mut self.negotiated);
         // What is known of the URL belongs to the request (its request_config, which stays).
@@ -199,12 +203,12 @@ impl<'a> RequestContext<'a> {
         &self,
         path: Vec<u8>,
         query: Option<Vec<u8>>,
-        status: u16,
+        status: Status,
         logs: impl FnOnce() -> Vec<usize>,
     ) -> Self {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
         // Logs tell the method of each.
-        next.method = self.exact_method();
+        (next.method, next.status) = (self.exact_method(), status);
         (next.path, next.query) = (path, query);
         for (name, value) in self.tables.env.iter() {
             // These two tell of the request before this one only (ap_add_common_vars).
@@ -212,7 +216,7 @@ impl<'a> RequestContext<'a> {
                 next.tables.env.set(&format!("REDIRECT_{name}"), value);
             }
         }
-        next.tables.env.set("REDIRECT_STATUS", status.to_string());
+        next.tables.env.set("REDIRECT_STATUS", status.code().to_string());
         let mut url = match self.settings.core.qualify_redirect_url() {
             true => self.base_url(),
             false => Vec::new(),
@@ -232,9 +236,9 @@ impl<'a> RequestContext<'a> {
             next.tables.notes.set(KEEPS_VARY, "");
         }
         next.part_of.clone_from(&self.part_of);
-        next.lineage = self.lineage.redirected(status, &self.tables.notes, || Original {
+        next.lineage = self.lineage.redirected(&self.tables.notes, || Original {
             asked: self.asked(Because::NotInAnswer),
-            status,
+            status: status.code(),
             filename: self.logged_filename(),
             handler: None,
             user: self.authentication.user.clone(),

@@ -7,7 +7,7 @@ use crate::held::HeldSlot;
 use crate::names::NamedEnd;
 use crate::received_request::ReceivedRequest;
 use message::condition::Conditions;
-use message::{BodyLength, Field, Target};
+use message::{BodyLength, Field, Status, Target};
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -129,7 +129,8 @@ impl RequestContext<'_> {
     /// Whoever is given the answer of another request has its own conditions looked at.
     pub fn conditions(&self) -> Conditions<'_> {
         let is_part = self.lineage.purpose == LookupPurpose::Sub;
-        match self.lineage.is_error_document || is_part || self.is_made_anew {
+        let is_other = self.status != Status::OK || self.lineage.is_error_document;
+        match is_other || is_part || self.is_made_anew {
             true => Conditions::default(),
             false => self.client.received.conditions(),
         }

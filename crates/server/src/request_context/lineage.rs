@@ -48,21 +48,16 @@ impl Lineage {
         }
     }
 
-    /// Of the request that takes the place of such a one, which has these notes; `status` led to
-    /// it, and `original` tells what it was if nobody before it was replaced.
-    pub(super) fn redirected(
-        &self,
-        status: u16,
-        notes: &Table,
-        original: impl FnOnce() -> Original,
-    ) -> Self {
+    /// Of the request that takes the place of such a one, which has these notes;
+    /// `original` tells what it was if nobody before it was replaced.
+    pub(super) fn redirected(&self, notes: &Table, original: impl FnOnce() -> Original) -> Self {
         Self {
             purpose: LookupPurpose::Redirected,
             original: Some(self.original.clone().unwrap_or_else(|| Rc::new(original()))),
             notes_before: notes.clone(),
             redirects: self.redirects + 1,
             depth: 0,
-            is_error_document: self.is_error_document || status != 200,
+            is_error_document: self.is_error_document,
         }
     }
 }
