@@ -335,9 +335,16 @@ async fn look_up<'a>(
         let outcome = phase::process_place(&mut sub).await;
         return Some((sub, status(outcome)));
     }
-    let mut sub = phase::sub_request(request, path, Query::None).ok()?;
+    let mut sub = phase::request_for(request, path, Query::None).ok()?;
     sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
-    let outcome = phase::process(&mut sub).await;
+    let outcome = match phase::check_depth(&sub) {
+        Ok(()) => phase::process(&mut sub).await,
+        Err(stop) => {
+            // No file was looked for.
+            sub.mapping.rewritten = Some(Vec::new());
+            Err(stop)
+        }
+    };
     Some((sub, status(outcome)))
 }
 

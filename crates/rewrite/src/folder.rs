@@ -36,7 +36,7 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let settings = SETTINGS.of(&settings);
     let Some(folder) = settings.folder.as_deref() else { return Ok(()) };
     let trace = Trace::of(request);
-    let file = file_name(request);
+    let file = request.filename_with_slash();
     let is_proxied = request.mapping.backend.is_some();
     // The folder without its slash: mod_dir sends the client to the right URL.
     let is_folder_itself = folder.strip_suffix('/').is_some_and(|path| path.as_bytes() == file);
@@ -67,7 +67,10 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
             force(request, Some(trace));
             Ok(())
         }
-        Outcome::Status(status) => Err(refused(status)),
+        Outcome::Status(status) => {
+            request.mapping.rewritten = Some(url);
+            Err(refused(status))
+        }
         Outcome::Changed(change) => {
             check_query(request, &url, change.no_escape, 10411)?;
             if let Some(backend) = url.strip_prefix(b"proxy:") {
@@ -129,16 +132,6 @@ fn again(
     request.mapping.redirect = Some(whole);
     force(request, Some(trace));
     Ok(())
-}
-
-/// What the URL was mapped to; a folder that was asked for with its slash has it.
-fn file_name(request: &RequestContext<'_>) -> Vec<u8> {
-    let mut name = request.filename();
-    let is_root = request.mapping.place.below.is_empty() && request.mapping.backend.is_none();
-    if is_root && request.path.ends_with(b"/") && !name.ends_with(b"/") {
-        name.push(b'/');
-    }
-    name
 }
 
 /// The URL path of a file name: below the base, the document root, or what an alias covers.

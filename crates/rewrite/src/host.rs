@@ -92,7 +92,10 @@ async fn rewritten(
             });
             Ok(None)
         }
-        Outcome::Status(status) => Err(refused(status)),
+        Outcome::Status(status) => {
+            request.mapping.rewritten = Some(url);
+            Err(refused(status))
+        }
         Outcome::Changed(change) => {
             check_query(request, &url, change.no_escape, 10410)?;
             if let Some(backend) = url.strip_prefix(b"proxy:") {
@@ -147,16 +150,21 @@ fn local(
         false => {
             let place = phase::in_document_root(request, &url);
             trace.say(2, request, None, || {
-                let path = String::from_utf8_lossy(&place.path()).into_owned();
-                format!("prefixed with document_root to {path}")
+                format!("prefixed with document_root to {}", shown_place(&place, &url))
             });
             place
         }
     };
-    trace.say(1, request, None, || {
-        format!("go-ahead with {} [OK]", String::from_utf8_lossy(&place.path()))
-    });
+    trace.say(1, request, None, || format!("go-ahead with {} [OK]", shown_place(&place, &url)));
+    request.mapping.rewritten_slash = Some(url.ends_with(b"/"));
     Ok(place)
+}
+
+/// A place as httpd names it: a root itself has the slash of the URL.
+fn shown_place(place: &Place, url: &[u8]) -> String {
+    let path = String::from_utf8_lossy(&place.path()).into_owned();
+    let slash = place.below.is_empty() && url.ends_with(b"/") && !path.ends_with('/');
+    path + if slash { "/" } else { "" }
 }
 
 /// `/~user/rest` in the home of the user (expand_tildepaths).

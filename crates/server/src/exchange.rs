@@ -340,14 +340,7 @@ fn too_many_redirects(
     next: &RequestContext<'_>,
     failed: Option<&Failure>,
 ) -> Response {
-    let limit = next.host.internal_limits.0;
-    let text = format!(
-        "Request exceeded the limit of {limit} internal redirects due to probable configuration \
-         error. Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel \
-         debug' to get a backtrace."
-    );
-    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
-    let failure = failure.id(124).at_error().recurring(text);
+    let failure = Failure::too_many_redirects(next.host.internal_limits.0);
     request.log_failure(&failure);
     if let Some(first) = failed.filter(|_| next.status != Status::OK) {
         return error_document::page(request, first, Some(next.status));

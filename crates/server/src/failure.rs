@@ -93,6 +93,17 @@ impl Failure {
         Self::new(status, "core", "").field("Location", location)
     }
 
+    /// A request goes in circles within the server (ap_is_recursion_limit_exceeded of core.c).
+    pub(crate) fn too_many_redirects(limit: u32) -> Self {
+        let text = format!(
+            "Request exceeded the limit of {limit} internal redirects due to probable \
+             configuration error. Use 'LimitInternalRecursion' to increase the limit if \
+             necessary. Use 'LogLevel debug' to get a backtrace."
+        );
+        let failure = Self::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
+        failure.id(124).at_error().recurring(text)
+    }
+
     /// With httpd's number.
     pub fn id(mut self, id: u32) -> Self {
         self.id = Some(id);

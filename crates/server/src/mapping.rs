@@ -20,6 +20,9 @@ pub struct Mapping {
     /// The path or URL that rules for rewriting have come to so far, while they are applied
     /// (`r->filename`, too).
     pub rewritten: Option<Vec<u8>>,
+    /// Whether the path that rules have made and that leads to the place ends with a slash; else
+    /// that of the request counts. The place of a root itself does not tell.
+    pub rewritten_slash: Option<bool>,
     /// The local URL, escaped and with its query, that answers instead once all fixups have run
     /// (handler `redirect-handler`): one of them may answer by another redirect before.
     pub redirect: Option<Vec<u8>>,
@@ -43,6 +46,7 @@ impl Mapping {
             place: Place { root, below: Vec::new() },
             backend: None,
             rewritten: None,
+            rewritten_slash: None,
             redirect: None,
             context_info: ContextInfo::default(),
             path_info: Vec::new(),

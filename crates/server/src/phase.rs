@@ -234,6 +234,17 @@ pub fn sub_request<'a>(
     name: &[u8],
     query: Query,
 ) -> Result<RequestContext<'a>, Stop> {
+    let sub = request_for(request, name, query)?;
+    check_depth(&sub)?;
+    Ok(sub)
+}
+
+/// The same, though the limit of such requests may forbid to go on with it ([`check_depth`]).
+pub fn request_for<'a>(
+    request: &RequestContext<'a>,
+    name: &[u8],
+    query: Query,
+) -> Result<RequestContext<'a>, Stop> {
     let mut url = Vec::new();
     if name.first() != Some(&b'/') {
         let end = request.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
@@ -249,13 +260,16 @@ pub fn sub_request<'a>(
     let Host { merge_slashes, encoded_slashes, .. } = *request.host;
     message::path::decode_with(&url, &mut path, merge_slashes, encoded_slashes)
         .map_err(|bad| Failure::new(bad.status(), "core", bad.why()).id(10244))?;
-    let sub = request.sub(path, query);
-    check_depth(&sub)?;
-    Ok(sub)
+    Ok(request.sub(path, query))
 }
 
-fn check_depth(sub: &RequestContext<'_>) -> Result<(), Stop> {
-    let limit = sub.host.internal_limits.1;
+/// Whether a look-up may be made: of a request that was not redirected too often either
+/// (ap_is_recursion_limit_exceeded of core.c).
+pub fn check_depth(sub: &RequestContext<'_>) -> Result<(), Stop> {
+    let (redirects, limit) = sub.host.internal_limits;
+    if sub.lineage.redirects >= redirects {
+        return Err(Failure::too_many_redirects(redirects).into());
+    }
     if sub.lineage.depth > limit {
         let text = format!(
             "Request exceeded the limit of {limit} subrequest nesting levels due to probable \

@@ -298,6 +298,17 @@ impl<'a> RequestContext<'a> {
         other.unwrap_or_else(|| self.mapping.place.path())
     }
 
+    /// The same with the slash that a root itself was asked for with.
+    pub fn filename_with_slash(&self) -> Vec<u8> {
+        let mut name = self.filename();
+        let is_root = self.mapping.place.below.is_empty() && self.mapping.backend.is_none();
+        let slash = self.mapping.rewritten_slash.unwrap_or(self.path.ends_with(b"/"));
+        if is_root && slash && self.mapping.rewritten.is_none() && !name.ends_with(b"/") {
+            name.push(b'/');
+        }
+        name
+    }
+
     /// What httpd calls the file of a request that goes to a backend.
     fn backend_filename(&self) -> Option<Vec<u8>> {
         self.mapping.backend.as_ref().map(|url| [b"proxy:", &url[..]].concat())

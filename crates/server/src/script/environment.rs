@@ -195,14 +195,7 @@ fn script(request: &RequestContext<'_>, env: &mut Table) {
     let mut url = Vec::new();
     message::path::encode(info, &mut url);
     if let Some(found) = phase::lead(request, &url) {
-        let mut there = found.filename();
-        // The folder that `/` leads to, with the slash that it has there.
-        if found.mapping.place.below.is_empty()
-            && found.path.ends_with(b"/")
-            && !there.ends_with(b"/")
-        {
-            there.push(b'/');
-        }
+        let there = found.filename_with_slash();
         env.put("PATH_TRANSLATED", [there, found.mapping.path_info].concat());
     }
 }
