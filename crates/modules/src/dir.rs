@@ -208,6 +208,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
             // An index file that answers elsewhere does so for the folder as well.
             Err(stop @ Stop::Internal(..)) if is_answer(&found) => {
                 found.note_place();
+                request.adopt(found);
                 return Err(stop);
             }
             Ok(()) | Err(Stop::Internal(..)) => {

@@ -20,6 +20,7 @@ pub static MODULE: Module = Module::new(
     Hooks {
         translate: Some(Hook::Waits(host::translate)),
         fixup: Some(Hook::Waits(folder::fixup)),
+        last_fixup: Some(folder::force),
         open: Some(programs::open),
         advise: Some(advice::advise),
         ..Hooks::NONE

@@ -99,13 +99,5 @@ pub(crate) fn failure(text: String) -> Failure {
 
 /// A field of the response has to be one line (check_headers of http_filters.c).
 pub(crate) fn check_field(name: &str, value: &[u8]) -> Result<(), Failure> {
-    let is_bad = |byte: &u8| *byte < b' ' && *byte != b'\t' || *byte == 0x7f;
-    if !value.iter().any(is_bad) {
-        return Ok(());
-    }
-    let value = String::from_utf8_lossy(value);
-    let text = format!(
-        "Response header '{name}' value of '{value}' contains invalid characters, aborting request"
-    );
-    Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "http", text).id(2430).at_error())
+    Failure::of_field(name, value).map_or(Ok(()), Err)
 }

@@ -24,7 +24,6 @@ pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> 
         request.explain(StepKind::Rule, text);
     }
     if !has_rules || settings.rules.list.is_empty() && request.tables.notes.is_empty() {
-        force(request, None);
         return NowOrLater::Now(Ok(()));
     }
     let may_wait = settings.rules.may_wait(HOST_SETTINGS.of(&request.host.modules));
@@ -41,14 +40,12 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     // The folder without its slash: mod_dir sends the client to the right URL.
     let is_folder_itself = folder.strip_suffix('/').is_some_and(|path| path.as_bytes() == file);
     if is_folder_itself && !is_proxied && !settings.options().has(Options::ALLOW_NO_SLASH) {
-        force(request, Some(trace));
         return Ok(());
     }
     if has_ended(request) {
         trace.say(8, request, Some(folder), || {
             "Declining, no further rewriting due to END flag".into()
         });
-        force(request, Some(trace));
         return Ok(());
     }
     check_links(request)?;
@@ -64,7 +61,6 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
                 format!("pass through {}", String::from_utf8_lossy(&url))
             });
             request.mapping.path_info = path_info;
-            force(request, Some(trace));
             Ok(())
         }
         Outcome::Status(status) => {
@@ -76,7 +72,7 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
             if let Some(backend) = url.strip_prefix(b"proxy:") {
                 return to_backend(request, backend, change.no_escape, 10160).map(drop);
             }
-            if Scheme::of(&url).is_some() {
+            if Scheme::of(&url).is_some() && !change.passes_through {
                 return Err(redirect(request, trace, Some((folder, settings)), url, change));
             }
             again(request, trace, (folder, settings), &file, url)
@@ -107,6 +103,7 @@ fn again(
     path: Vec<u8>,
 ) -> Result<(), Stop> {
     if !path.starts_with(b"/") {
+        request.mapping.rewritten = Some(path);
         return Err(Failure::new(Status::BAD_REQUEST, MODULE, "").into());
     }
     if path == file {
@@ -114,7 +111,6 @@ fn again(
             let path = String::from_utf8_lossy(&path);
             format!("initial URL equal rewritten URL: {path} [IGNORING REWRITE]")
         });
-        force(request, Some(trace));
         return Ok(());
     }
     let url = url_of(request, trace, (folder, settings), path);
@@ -130,7 +126,6 @@ fn again(
     request.tables.notes.set(KEEPS_VARY, "");
     request.mapping.rewritten = Some([b"redirect:", &url[..]].concat());
     request.mapping.redirect = Some(whole);
-    force(request, Some(trace));
     Ok(())
 }
 
@@ -176,8 +171,8 @@ fn url_of(
     substituted(request, trace, &path, &root, &prefix).unwrap_or(path)
 }
 
-/// What `[T=...]` and `[H=...]` have said holds from here on (hook_mimetype).
-fn force(request: &mut RequestContext<'_>, trace: Option<Trace>) {
+/// Last fixup hook: what `[T=...]` and `[H=...]` have said holds from here on (hook_mimetype).
+pub(crate) fn force(request: &mut RequestContext<'_>) {
     if request.tables.notes.is_empty() {
         return;
     }
@@ -189,7 +184,7 @@ fn force(request: &mut RequestContext<'_>, trace: Option<Trace>) {
     if media_type.is_none() && handler.is_none() {
         return;
     }
-    let trace = trace.unwrap_or_else(|| Trace::of(request));
+    let trace = Trace::of(request);
     if let Some(name) = media_type {
         trace.say(1, request, None, || {
             format!("force filename {} to have MIME-type '{name}'", request.display_path())

@@ -113,6 +113,7 @@ pub(crate) fn redirect(
     trace.say(1, request, folder, || {
         format!("redirect to {} [REDIRECT/{}]", String::from_utf8_lossy(&url), status.code())
     });
+    request.mapping.rewritten = Some(url.clone());
     if let Err(failure) = check_field("Location", &url) {
         return failure.into();
     }

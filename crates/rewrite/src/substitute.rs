@@ -1,7 +1,7 @@
 //! What a rule does whose pattern and conditions match (the second half of apply_rewrite_rule of
 //! mod_rewrite.c).
 
-use crate::engine::{Engine, check_field};
+use crate::engine::Engine;
 use crate::flags::RuleFlags;
 use crate::notes;
 use crate::result::{NewQuery, Scheme, parts, split_query, trimmed};
@@ -96,7 +96,6 @@ impl Engine<'_, '_> {
         }
         for template in &rule.actions.cookies {
             let text = expand::text(self, template, None).await?;
-            check_field("Set-Cookie", &text)?;
             match cookie::set(self.request, &text) {
                 Some(Ok(cookie)) => {
                     self.say_without_folder(5, || format!("setting cookie '{cookie}'"))

@@ -1,5 +1,7 @@
 //! The life of one request, on one screen.
 
+mod settle;
+
 use crate::access_log::LogDetails;
 use crate::cached_script::CachedScript;
 use crate::content_coding::Coding;
@@ -110,15 +112,15 @@ pub(crate) async fn refused(
 }
 
 /// From what came of it to a response that can be sent.
-async fn conclude(
-    mut request: Box<RequestContext<'_>>,
+async fn conclude<'a>(
+    mut request: Box<RequestContext<'a>>,
     outcome: Result<Response, Stop>,
-    mut ran: RanHandler,
+    mut ran: RanHandler<'a>,
     received: &Rc<ReceivedRequest>,
 ) -> ExchangeResult {
     let mut response = match outcome {
         Ok(response) => response,
-        Err(stop) => boxed(|| settle(&mut request, stop, &mut ran)).await,
+        Err(stop) => boxed(|| settle::settle(&mut request, stop, &mut ran)).await,
     };
     if response.status == Status::OK {
         response.status = request.status;
@@ -135,9 +137,19 @@ async fn conclude(
         request.log_failure(&failure);
         error_document::page(&request, &failure, None)
     });
+    if let Some(failure) = request.common.bad_field.take() {
+        request.log_failure(&failure);
+        let also = Some(response.status).filter(|status| *status != Status::OK);
+        request.output.always.clear();
+        response = error_document::page(&request, &failure, also);
+    }
     if let Err(failure) = finish(&mut request, &mut response) {
         request.log_failure(&failure);
         response = error_document::page(&request, &failure, None);
+    }
+    // The log tells of the request that came last, not of the one whose page it is.
+    if let Some(last) = ran.last.take() {
+        request = last;
     }
     if let Err(failure) = may_take_over(received, &response) {
         request.log_failure(&failure);
@@ -190,9 +202,11 @@ fn may_take_over(received: &ReceivedRequest, response: &Response) -> Result<(), 
 
 /// What ran, for the log and for the fast path.
 #[derive(Default)]
-struct RanHandler {
+struct RanHandler<'a> {
     handler: Option<&'static str>,
     reusable: Option<Rc<Representation>>,
+    /// The request that failed in place of the one whose page is sent.
+    last: Option<Box<RequestContext<'a>>>,
 }
 
 /// From the request line to a path; what needs no path is answered at once.
@@ -253,7 +267,7 @@ fn bad_path(status: Status, raw: &[u8]) -> Failure {
 }
 
 /// Find a handler, and run it.
-async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler) -> Result<Response, Stop> {
+async fn run(request: &mut RequestContext<'_>, ran: &mut RanHandler<'_>) -> Result<Response, Stop> {
     let handler = look_up(request).await?;
     request.explain(StepKind::Answer, || format!("handler {}", handler.name()));
     ran.handler = Some(handler.name());
@@ -280,76 +294,6 @@ async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, St
     phase::process(request).await?;
     check_body(request.body(), request.settings.core.limit_request_body())?;
     phase::resolve(request).await
-}
-
-/// Follow internal redirects, and find a page for a failure.
-async fn settle(request: &mut RequestContext<'_>, stop: Stop, ran: &mut RanHandler) -> Response {
-    let mut outcome: Result<Response, Stop> = Err(stop);
-    // Of all requests in a row that have a status already, what was said of the first.
-    let mut failed: Option<Failure> = None;
-    loop {
-        let status = request.status;
-        let next = match outcome {
-            Ok(mut response) => {
-                if let Some(failure) = failed {
-                    response.status = status;
-                    response.adopt(failure);
-                }
-                return response;
-            }
-            Err(Stop::Internal(path, query)) => {
-                if status != Status::OK {
-                    failed.get_or_insert_with(|| Failure::new(status, "core", ""));
-                }
-                let logs = || log_conditions::chosen_before(request, status.code());
-                Ok(request.redirected(path, query, status, logs))
-            }
-            Err(Stop::Failure(mut failure)) => {
-                request.log_failure(&failure);
-                if let Some(always) = failure.always.take() {
-                    request.output.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
-                    request.output.always.push(always);
-                }
-                match &failed {
-                    // An error document that fails: the page of the first error mentions it. Rules
-                    // may have made it a request without a status again (ap_die_r).
-                    Some(first) if status != Status::OK => {
-                        return error_document::page(request, first, Some(status));
-                    }
-                    _ => error_document::choose(request, &failure).inspect(|_| {
-                        failed.get_or_insert(failure);
-                    }),
-                }
-            }
-        };
-        *request = match next {
-            Ok(next) if next.lineage.redirects <= next.host.internal_limits.0 => next,
-            Ok(next) => {
-                return too_many_redirects(request, &next, failed.as_ref());
-            }
-            Err(response) => return *response,
-        };
-        outcome = Box::pin(run(request, ran)).await;
-    }
-}
-
-/// The page where one more redirect to `next` is refused, which may be for the document of what
-/// has failed.
-fn too_many_redirects(
-    request: &RequestContext<'_>,
-    next: &RequestContext<'_>,
-    failed: Option<&Failure>,
-) -> Response {
-    let failure = Failure::too_many_redirects(next.host.internal_limits.0);
-    request.log_failure(&failure);
-    if let Some(first) = failed.filter(|_| next.status != Status::OK) {
-        return error_document::page(request, first, Some(next.status));
-    }
-    match error_document::choose(request, &failure) {
-        // For that document the limit is exceeded as well.
-        Ok(_) => error_document::page(request, &failure, Some(failure.status)),
-        Err(response) => *response,
-    }
 }
 
 /// What modules do to a response before it is sent.

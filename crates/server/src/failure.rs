@@ -104,6 +104,21 @@ impl Failure {
         failure.id(124).at_error().recurring(text)
     }
 
+    /// A field of the response that is not one line; `None` for one that is (check_headers of
+    /// http_filters.c).
+    pub fn of_field(name: &str, value: &[u8]) -> Option<Self> {
+        let is_bad = |byte: &u8| *byte < b' ' && *byte != b'\t' || *byte == 0x7f;
+        if !value.iter().any(is_bad) {
+            return None;
+        }
+        let value = String::from_utf8_lossy(value);
+        let text = format!(
+            "Response header '{name}' value of '{value}' contains invalid characters, aborting \
+             request"
+        );
+        Some(Self::new(Status::INTERNAL_SERVER_ERROR, "http", text).id(2430).at_error())
+    }
+
     /// With httpd's number.
     pub fn id(mut self, id: u32) -> Self {
         self.id = Some(id);

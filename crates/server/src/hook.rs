@@ -115,6 +115,9 @@ pub struct ContentFilter {
 /// module may refuse somebody, `None` if these settings do not concern it.
 pub(crate) type OpenTo = fn(&Settings, Method) -> Option<bool>;
 
+/// What a module says when nobody looks anything up any more.
+pub(crate) type LastFixup = fn(&mut RequestContext<'_>);
+
 /// The filter that the body of a request has to pass, if one has to.
 pub(crate) type ChooseInput = fn(&RequestContext<'_>) -> Option<Box<dyn InputFilter>>;
 
@@ -130,6 +133,7 @@ pub struct Phases {
     pub(crate) authorize: Vec<Decide>,
     pub(crate) kind: Vec<Hook>,
     pub(crate) fixup: Vec<Hook>,
+    pub(crate) last_fixup: Vec<LastFixup>,
     pub(crate) resolve: Vec<Resolve>,
     /// Of one module at most.
     pub(crate) content: Option<ContentFilter>,

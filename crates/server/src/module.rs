@@ -2,8 +2,8 @@
 //! of all modules stands in crate `modules`; here nobody knows one from another.
 
 use crate::hook::{
-    ChooseInput, ContentFilter, Decide, Finish, Hook, OpenTo, Phases, Plain, Resolve, RunCommand,
-    Translate,
+    ChooseInput, ContentFilter, Decide, Finish, Hook, LastFixup, OpenTo, Phases, Plain, Resolve,
+    RunCommand, Translate,
 };
 use crate::metadata::Naming;
 use crate::request_context::RequestContext;
@@ -114,6 +114,8 @@ pub struct Hooks {
     pub kind: Option<Hook>,
     /// The last look-ups (fixups).
     pub fixup: Option<Hook>,
+    /// What counts whatever the last look-ups have come to (fixups, APR_HOOK_LAST).
+    pub last_fixup: Option<LastFixup>,
     /// What answers: the first that recognises the request decides.
     pub resolve: Option<Resolve>,
     /// What changes the content of a response, before its fields are changed. Only one module has
@@ -167,6 +169,7 @@ impl Hooks {
         authorize: None,
         kind: None,
         fixup: None,
+        last_fixup: None,
         resolve: None,
         content: None,
         input: None,
@@ -213,6 +216,7 @@ impl Phases {
             authorize: all(hooks, |it| it.authorize),
             kind: all(hooks, |it| it.kind),
             fixup: all(hooks, |it| it.fixup),
+            last_fixup: all(hooks, |it| it.last_fixup),
             resolve: all(hooks, |it| it.resolve),
             content: all(hooks, |it| it.content).pop(),
             input: all(hooks, |it| it.input).pop(),

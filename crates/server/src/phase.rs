@@ -97,6 +97,9 @@ pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), S
     admitted?;
     hook::run(&phases.kind, request).await?;
     hook::run(&phases.fixup, request).await?;
+    for hook in &phases.last_fixup {
+        hook(request);
+    }
     match request.mapping.redirect.take() {
         // What a rule names as well gets what is there, by a name that opens nothing.
         Some(_) if request.negotiated.handler.is_some() => {

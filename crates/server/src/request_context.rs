@@ -27,6 +27,7 @@ use crate::answers::Answers;
 use crate::authentication::Authentication;
 use crate::cached_script::CachedScript;
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::hook::Phases;
 use crate::mapping::{ContextInfo, Mapping, PlaceEntry};
 use crate::metadata::{Metadata, Naming};
@@ -64,6 +65,8 @@ pub(crate) struct RequestCommon {
     effort: Cell<u64>,
     /// Fields of the answer that look-ups have added.
     pub(crate) always: RefCell<Vec<Field>>,
+    /// A field that was to be one of the answer, which there is none of therefore.
+    pub(crate) bad_field: RefCell<Option<Failure>>,
     /// Names of what is done once, whichever of them comes to it.
     done: RefCell<BTreeSet<String>>,
     /// The body of the request, if it is kept (`r->kept_body`).
@@ -262,7 +265,9 @@ impl<'a> RequestContext<'a> {
     /// Add a field to every response to the client, also if this request only looks something up
     /// and nothing else is left of it (`r->main->err_headers_out`).
     pub fn add_to_answer(&mut self, field: Field) {
-        if self.lineage.purpose == LookupPurpose::Sub {
+        if let Some(failure) = Failure::of_field(&field.0, &field.1) {
+            self.common.bad_field.replace(Some(failure));
+        } else if self.lineage.purpose == LookupPurpose::Sub {
             self.mark_personal();
             self.common.always.borrow_mut().push(field);
         } else {
