@@ -40,8 +40,8 @@ impl Dice {
     }
 }
 
-/// A number of the environment: `TRIVET_SEED` and `TRIVET_MAZES` have a test go on with inputs of
-/// its own.
+/// A number of the environment: `TRIVET_SEED`, `TRIVET_MAZES` and `TRIVET_RULE_SETS` have a test
+/// go on with inputs of its own.
 pub fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number")))

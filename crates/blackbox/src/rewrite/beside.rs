@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use super::ground;
 use super::sheet::{Row, Set, Sheet};
+use super::{ground, less};
 use crate::apache::{Apache, config, start_ours};
 use crate::client::Failure;
 use crate::differential::{FRAMING, describe};
@@ -206,4 +206,22 @@ pub fn compare(test: &str, mpm: Mpm, name: &str) {
     let rows: usize = sheet.sets.iter().map(|set| set.rows.len()).sum();
     println!("{name}: {} sets, {rows} requests, {} differ", sheet.sets.len(), findings.len());
     assert!(findings.is_empty(), "{} differ:\n{}", findings.len(), told(&sheet, &findings));
+}
+
+/// The least that goes wrong in the same way as a finding: lines, flags and parts of the request
+/// are left out as long as both servers go on to answer differently with the same statuses.
+pub fn smallest(test: &str, mpm: Mpm, sheet: &Sheet, finding: &Finding) -> (Set, Finding) {
+    let status = |text: &str| text.split(' ').nth(1).map(ToOwned::to_owned);
+    let kind = |finding: &Finding| (status(&finding.theirs), status(&finding.ours));
+    let (mut set, mut least) = (sheet.sets[finding.set].clone(), finding.clone());
+    for _ in 0..30 {
+        let sets = less::smaller(&set, &least.row);
+        let tried = Sheet { main: sheet.main.clone(), sets };
+        let Some(mut beside) = Beside::start(test, mpm, &tried) else { break };
+        let found = beside.findings(&tried).into_iter().find(|it| kind(it) == kind(finding));
+        let Some(found) = found else { break };
+        set = tried.sets[found.set].clone();
+        least = found;
+    }
+    (set, least)
 }

@@ -25,9 +25,13 @@
 //! `{a*100}` a hundred times `a`. `GET` can be left out.
 
 mod beside;
+mod draw;
 pub mod explained;
 mod ground;
+mod less;
 mod sheet;
+mod vocabulary;
 
-pub use beside::{Beside, Finding, compare, told};
+pub use beside::{Beside, Finding, compare, smallest, told};
+pub use draw::draw;
 pub use sheet::{Row, Set, Sheet};

@@ -1,0 +1,108 @@
+//! Rules and requests that are made up.
+
+use super::sheet::{Row, Set, Sheet};
+use super::vocabulary::{
+    COMMON, CONDITIONS, EXTRAS, FIELDS, FLAGS, IN_FILES, IN_HOSTS, INPUTS, MAP, PATTERNS, QUERIES,
+    SEGMENTS, SUBSTITUTIONS, WHOLE_CONDITIONS,
+};
+use crate::dice::Dice;
+
+/// A sheet with so many sets.
+pub fn draw(dice: &mut Dice, count: usize) -> Sheet {
+    Sheet { main: String::new(), sets: (0..count).map(|_| set(dice)).collect() }
+}
+
+fn set(dice: &mut Dice) -> Set {
+    let mut set = Set {
+        title: "a set that is made up".into(),
+        host: COMMON.into(),
+        files: vec![("map.txt".into(), MAP.into())],
+        ..Set::default()
+    };
+    let (in_host, in_file) = match dice.below(5) {
+        0 | 1 => (true, false),
+        2 | 3 => (false, true),
+        _ => (true, true),
+    };
+    if in_host {
+        set.host += &lines(dice, "/", IN_HOSTS);
+    }
+    if in_file {
+        set.files.push((".htaccess".into(), lines(dice, "", IN_FILES)));
+    }
+    if dice.once_in(4) {
+        set.files.push(("dir/.htaccess".into(), lines(dice, "", IN_FILES)));
+    }
+    set.rows = (0..8).map(|_| row(dice)).collect();
+    set
+}
+
+/// The rules of one place, where a path begins with `slash`.
+fn lines(dice: &mut Dice, slash: &str, own: &[&str]) -> String {
+    let mut text = "RewriteEngine On\n".to_owned();
+    for (of, among) in [(2, own), (3, EXTRAS)] {
+        if dice.once_in(of) {
+            text += &format!("{}\n", dice.one_of(among));
+        }
+    }
+    for _ in 0..=dice.below(4) {
+        for _ in 0..dice.below(5).saturating_sub(2) {
+            text += &format!("{}\n", condition(dice));
+        }
+        let pattern = dice.one_of(PATTERNS).replace("{P}", slash);
+        let substitution = dice.one_of(SUBSTITUTIONS);
+        let flags: Vec<&str> = (0..dice.below(4)).map(|_| *dice.one_of(FLAGS)).collect();
+        let flags = match flags.is_empty() {
+            true => String::new(),
+            false => format!(" [{}]", flags.join(",")),
+        };
+        text += &format!("RewriteRule \"{pattern}\" {substitution}{flags}\n");
+    }
+    text
+}
+
+fn condition(dice: &mut Dice) -> String {
+    if dice.once_in(8) {
+        return format!("RewriteCond {}", dice.one_of(WHOLE_CONDITIONS));
+    }
+    let flag = ["", "", "", "", " [OR]", " [NC]", " [NV]"][dice.below(7)];
+    let (input, pattern) = (dice.one_of(INPUTS), dice.one_of(CONDITIONS));
+    // A file has no letters of two cases, which httpd says at the start.
+    let flag = if pattern.contains('-') && flag == " [NC]" { "" } else { flag };
+    format!("RewriteCond {input} \"{}\"{flag}", pattern.replace('"', ""))
+}
+
+fn row(dice: &mut Dice) -> Row {
+    let mut text = match dice.below(12) {
+        0 => "HEAD ",
+        1 => "POST ",
+        _ => "",
+    }
+    .to_owned();
+    for _ in 0..=dice.below(3) {
+        text += &format!("/{}", dice.one_of(SEGMENTS));
+    }
+    if dice.once_in(4) {
+        text += "/";
+    }
+    text += *dice.one_of(QUERIES);
+    if dice.once_in(4) {
+        text += &format!(" | {}", dice.one_of(FIELDS));
+    }
+    if text.starts_with("POST") {
+        text += " | body=a=b";
+    }
+    Row::new(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_sets_again() {
+        let text = |seed| format!("{:?}", draw(&mut Dice::new(seed), 20));
+        assert_eq!(text(7), text(7));
+        assert_ne!(text(7), text(8));
+    }
+}
