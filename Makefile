@@ -51,13 +51,14 @@ bench: ## measure trivet beside other servers (installs them)
 fuzz: ## run every fuzz target for FUZZ_SECONDS (60)
 	$(CARGO) xtask fuzz --seconds '$(FUZZ_SECONDS)'
 
-soak: ## break things under load for SOAK_SECONDS (600), then SOAK_ROUNDS (40) restarts, mazes and rules
+soak: ## break things under load for SOAK_SECONDS (600), then SOAK_ROUNDS (40) of random tests
 	$(CARGO) xtask soak --seconds '$(SOAK_SECONDS)'
 	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' TRIVET_ROUNDS='$(SOAK_ROUNDS)' \
 	$(CARGO) test --locked -p blackbox --test mpm_restarts --test mpm_faults --test mpm_life
 	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' TRIVET_SEED="$$(date +%s)" \
 	TRIVET_MAZES='$(SOAK_ROUNDS)' TRIVET_RULE_SETS=2000 \
-	$(CARGO) test --locked -p blackbox --test spellings --test sharing --test rewrite_random
+	$(CARGO) test --locked -p blackbox --test spellings --test sharing --test rewrite_random \
+	--test rewrite_secrets
 
 check: ## everything that must pass before a change is merged
 	.ci/run
