@@ -88,6 +88,8 @@ impl SeenFile {
 /// Beneath a root through its descriptor, so that what the server may reach and its children may
 /// not is the same for files and for what guards them.
 fn status(root: Option<&Root>, path: &[u8], now_s: i64) -> Result<file::FileAttributes, Errno> {
+    // The root itself: the kernel knows no empty name.
+    let path = if path.is_empty() { b"." } else { path };
     match root {
         Some(root) => file::status_at(root.descriptor(now_s)?.as_fd(), path),
         None => file::status_at(file::CURRENT_FOLDER, path),
