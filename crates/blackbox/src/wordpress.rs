@@ -196,6 +196,9 @@ const RANDOM: &[(&str, &str)] = &[
     (" data-pw=\\\"", "\\\""),
     // Cookies of a user: a token, and the time when they end.
     ("=chief%7C", ";"),
+    // The second in which a cookie was made.
+    ("wp-settings-time-1=", ";"),
+    ("; expires=", ";"),
     (r#"\"uid\":\"1\",\"time\":\""#, r#"\""#),
 ];
 
