@@ -7,6 +7,7 @@ pub mod cgi;
 pub mod fastcgi;
 pub mod fcgid;
 pub mod forward;
+pub mod php;
 mod proxy;
 mod proxy_fcgi;
 pub mod suexec;

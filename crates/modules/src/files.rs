@@ -1,6 +1,6 @@
 //! files: the last resort of resolution, a file (httpd: default_handler of core.c).
 
-use crate::{mime, php};
+use crate::{mime, unrun_scripts};
 use content::would_send::takes_path_info;
 use message::{Method, Status};
 use runtime::file::{Errno, FileType};
@@ -29,7 +29,7 @@ pub(crate) static MODULE: Module = Module::new(
 
 /// The default handler, unless it is a script that nobody runs.
 fn answer<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
-    match php::resolve(request) {
+    match unrun_scripts::resolve(request) {
         Ok(None) => Waiting::only_if(Representation::may_wait(request), resolve(request)),
         known => NowOrLater::Now(known),
     }

@@ -36,7 +36,6 @@ mod logio;
 mod mime;
 mod mpm_common;
 mod negotiation;
-mod php;
 pub mod reference;
 mod remoteip;
 mod reqtimeout;
@@ -48,6 +47,7 @@ mod speling;
 mod trivet;
 mod unique_id;
 mod unixd;
+mod unrun_scripts;
 mod userdir;
 mod usertrack;
 mod vhost_alias;
@@ -58,7 +58,7 @@ pub use defaults::{Php, Serve};
 pub use serve::ConfigurationReport;
 
 use content::{filter, include};
-use gateway::{cgi, fastcgi, fcgid, forward, suexec};
+use gateway::{cgi, fastcgi, fcgid, forward, php, suexec};
 use server::Modules;
 use server::module::Module;
 
@@ -87,6 +87,7 @@ static TABLE: &[&Module] = &[
     &trivet::MODULE,
     &asis::MODULE,
     &forward::PROXY_FCGI,
+    &php::MODULE,
     &fastcgi::MODULE,
     &fcgid::MODULE,
     &cgi::DAEMON_MODULE,
@@ -176,6 +177,7 @@ static SHOWN: &[&Module] = &[
     &asis::MODULE,
     &forward::PROXY,
     &forward::PROXY_FCGI,
+    &php::MODULE,
     &fastcgi::MODULE,
     &fcgid::MODULE,
     &cgi::DAEMON_MODULE,

@@ -79,6 +79,9 @@ pub(crate) type Filter = for<'l, 'a> fn(
 pub(crate) type RunCommand =
     for<'l, 'a> fn(&'l mut RequestContext<'a>, Vec<u8>) -> Waiting<'l, Body>;
 
+/// Starts what a module has for all children: a sentence says why that failed.
+pub(crate) type StartModule = fn(&Server) -> Result<(), String>;
+
 /// Whether a prepared response may answer a request, as far as a module goes.
 pub(crate) type Plain = fn(&FastRequest<'_>) -> bool;
 
@@ -146,6 +149,8 @@ pub struct Phases {
     /// What changes a response before it is sent.
     pub finish: Vec<Finish>,
     pub(crate) begin: Vec<fn(&Server)>,
+    /// In the parent, before children are forked.
+    pub(crate) start: Vec<StartModule>,
     /// Whether a module has programs run for requests.
     pub(crate) run_programs: bool,
     pub(crate) plain: Vec<Plain>,

@@ -3,7 +3,7 @@
 
 use crate::hook::{
     ChooseInput, ContentFilter, Decide, Finish, Hook, LastFixup, OpenTo, Phases, Plain, Resolve,
-    RunCommand, Translate,
+    RunCommand, StartModule, Translate,
 };
 use crate::metadata::Naming;
 use crate::request_context::RequestContext;
@@ -149,6 +149,8 @@ pub struct Hooks {
     pub naming: Option<Naming>,
     /// What has to be opened with the site, in the parent.
     pub open: Option<OpenSite>,
+    /// What has to run in the parent before it forks children, which share it.
+    pub start: Option<StartModule>,
     /// What is wrong with a whole configuration (check_config).
     pub check: Option<fn(&Builder) -> Option<Diagnostic>>,
     /// What in a whole configuration, or in a `.htaccess` file of one, is probably not meant:
@@ -182,6 +184,7 @@ impl Hooks {
         tracks_first_byte: None,
         naming: None,
         open: None,
+        start: None,
         begin: None,
         runs_programs: false,
         complete: None,
@@ -224,6 +227,7 @@ impl Phases {
             naming: all(hooks, |it| it.naming).pop(),
             finish: all(hooks, |it| it.finish),
             begin: all(hooks, |it| it.begin),
+            start: all(hooks, |it| it.start),
             run_programs: hooks.iter().any(|it| it.runs_programs),
             plain: all(hooks, |it| it.plain),
             satisfies_any: all(hooks, |it| it.satisfies_any),

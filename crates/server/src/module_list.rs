@@ -81,6 +81,12 @@ impl Modules {
         those.filter_map(|module| module.hooks.open).try_for_each(|open| open(site))
     }
 
+    /// The files of those that are there, as httpd names them.
+    pub fn loaded_files(&self, loaded: Option<&[&'static str]>) -> impl Iterator<Item = &str> {
+        let those = self.shown().filter(move |module| module.has_lines(loaded));
+        those.map(|module| module.table.file)
+    }
+
     /// What modules find wrong with a whole configuration (check_config).
     pub fn check(&self, builder: &Builder) -> Option<Diagnostic> {
         let mut checks = self.all.iter().filter_map(|module| module.hooks.check);

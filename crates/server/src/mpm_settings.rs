@@ -85,6 +85,12 @@ impl MpmKind {
         self.names_of().name
     }
 
+    /// Whether a process serves one connection at a time, on its only thread, so that what is not
+    /// safe for threads may run in it.
+    pub fn has_one_thread(self) -> bool {
+        self == Self::Prefork
+    }
+
     /// The MPM's name in `LoadModule`: `mpm_worker_module`.
     pub fn symbol(self) -> &'static str {
         self.names_of().symbol

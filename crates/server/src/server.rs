@@ -112,6 +112,14 @@ impl Server {
         drop((held, pools));
     }
 
+    /// Start what modules have for all children, before the first is forked.
+    ///
+    /// # Errors
+    /// A sentence that says what cannot be started and why.
+    pub fn start_modules(&self) -> Result<(), String> {
+        self.phases.start.iter().try_for_each(|start| start(self))
+    }
+
     /// Find out what a process may have open that has what this one has, so that children need not.
     /// A parent that has had children holds their channels and other generations open, too.
     pub fn count_descriptors(&self) {

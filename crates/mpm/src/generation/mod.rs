@@ -97,6 +97,7 @@ impl Generation {
         }
         let client = |number| Some(managers.of(ManagerRole::Map(number))?.client.clone());
         server.give_map_managers((0..maps).filter_map(client).collect());
+        server.start_modules()?;
         // Without it each file is looked at for each request.
         let folder_watch = FolderWatch::new().ok().map(Arc::new);
         if let Some(watch) = &folder_watch {

@@ -148,7 +148,7 @@ pub struct Host {
     /// `ServerPath`
     pub(crate) server_path: Option<String>,
     /// `ServerAdmin`
-    pub(crate) server_admin: Option<String>,
+    pub server_admin: Option<String>,
     pub(crate) strict_host_check: bool,
     /// `AllowEncodedSlashes`
     pub encoded_slashes: EncodedSlashes,

@@ -468,7 +468,7 @@ impl Settings {
     }
 
     /// `LogLevel` of this place, if it has one of its own.
-    pub(crate) fn levels(&self) -> Option<&Levels> {
+    pub fn levels(&self) -> Option<&Levels> {
         self.levels.as_ref()
     }
 }

@@ -1,4 +1,4 @@
-//! php: scripts that nothing is configured to run, PHP above all: their source is never sent.
+//! Scripts that nothing is configured to run, PHP above all: their source is never sent.
 //!
 //! Scripts are answered 503, and copies of scripts (`x.php~`, `x.php.bak`) are refused: they hold
 //! passwords as often as the scripts themselves.

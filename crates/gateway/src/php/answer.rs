@@ -1,0 +1,249 @@
+//! The response that a script makes: its head in httpd's terms, and its body, whole or as it comes
+//! (php_apache_sapi_send_headers, php_handler).
+
+use super::engine;
+use super::live::{LiveScript, MEMORY_NOTE};
+use super::{NAME, SETTINGS, questions};
+use message::{Field, Status};
+use php::{Answer, Asked, Output, ScriptHead, Step};
+use server::failure::{Failure, Stop};
+use server::http_date::http_date;
+use server::phase;
+use server::request_context::{Query, RequestContext};
+use server::response::{Body, BodyPiece, BodySource, Notes, Response};
+use server::sub_response;
+use std::io;
+use std::task::{self, Poll};
+
+/// Fields that are the server's: the same response has them with any handler
+/// (basic_http_header of http_filters.c, and what frames a message).
+const OF_SERVER: [&str; 4] = ["Date", "Server", "Transfer-Encoding", "Keep-Alive"];
+
+/// What has come of a response.
+#[derive(Default)]
+struct Begun {
+    head: Option<ScriptHead>,
+    /// What stands before `last`.
+    pieces: Vec<BodyPiece>,
+    last: Vec<u8>,
+}
+
+impl Begun {
+    fn take(&mut self, output: Output) {
+        self.head = self.head.take().or(output.head);
+        match self.last.is_empty() {
+            true => self.last = output.body,
+            false => self.last.extend_from_slice(&output.body),
+        }
+    }
+
+    /// What was included comes behind what is there.
+    fn include(&mut self, body: Body) {
+        let last = std::mem::take(&mut self.last);
+        self.pieces.push(BodyPiece::Bytes(last));
+        self.pieces.extend(body.pieces);
+    }
+}
+
+/// Run the script until its response is complete, or until some of it is to be sent.
+pub(super) async fn of(
+    mut live: LiveScript,
+    request: &mut RequestContext<'_>,
+) -> Result<Response, Stop> {
+    let (mut begun, notes) = (Begun::default(), Notes::default());
+    let mut answer = Answer::Go;
+    loop {
+        answer = match live.step(answer).await {
+            Step::Wrote(output) => {
+                begun.take(output);
+                let first = std::mem::take(&mut begun.last);
+                let mut response = begin(request, begun)?;
+                let env = request.tables.env.clone();
+                response.notes = Some(notes.clone());
+                let stream = live.streamed(env, notes, first);
+                response.body.pieces.push(BodyPiece::Stream(Box::new(stream)));
+                return Ok(response);
+            }
+            Step::Asks(Asked::Finish(output)) => {
+                begun.take(output);
+                let response = whole(request, begun, &notes)?;
+                let (script, env) = (live.into_script(), request.tables.env.clone());
+                request.context.going_on().start(async move { script.finish(env, &notes) });
+                return Ok(response);
+            }
+            Step::Asks(Asked::LookUp(url)) => look_up(request, &url).await,
+            Step::Asks(Asked::Include(url, output)) => {
+                begun.take(output);
+                match include(request, &url).await {
+                    Ok(Included::Body(body)) => {
+                        begun.include(body);
+                        Answer::text(None)
+                    }
+                    Ok(Included::Script(file)) => Answer::text(Some(file)),
+                    Err(status) => Answer::status(status.code().into()),
+                }
+            }
+            Step::Asks(asked) => {
+                questions::answer(&live.script, &mut request.tables.env, &notes, asked)
+            }
+            Step::Ended { output, peak_bytes } => {
+                begun.take(output);
+                drop(live.into_script());
+                request.tables.notes.set(MEMORY_NOTE, peak_bytes.to_string());
+                return whole(request, begun, &notes);
+            }
+        };
+    }
+}
+
+/// A response that is all there.
+fn whole(
+    request: &mut RequestContext<'_>,
+    mut begun: Begun,
+    notes: &Notes,
+) -> Result<Response, Stop> {
+    let last = std::mem::take(&mut begun.last);
+    let mut response = begin(request, begun)?;
+    for (name, value) in notes.borrow().iter() {
+        request.tables.notes.set(name, value.as_bytes());
+    }
+    if request.received().is_head() {
+        // Nobody says how long it would be.
+        response.body = Body::stream(Nothing);
+    } else if response.body.pieces.is_empty() || !last.is_empty() {
+        response.body.pieces.push(BodyPiece::Bytes(last));
+    }
+    Ok(response)
+}
+
+/// The body of a response to HEAD.
+struct Nothing;
+
+impl BodySource for Nothing {
+    fn poll_next(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+        Poll::Ready(Ok(None))
+    }
+}
+
+/// The head of the response, with what stands before the last piece of its body.
+fn begin(request: &mut RequestContext<'_>, begun: Begun) -> Result<Response, Stop> {
+    let Some(head) = begun.head else {
+        // PHP has a head to say whenever it comes as far as to run a script.
+        let text = "PHP has ended without a response".to_owned();
+        return Err(Failure::new(Status::INTERNAL_SERVER_ERROR, NAME, text).at_error().into());
+    };
+    let status = Status::new(head.status).unwrap_or(Status::INTERNAL_SERVER_ERROR);
+    let mut response = Response::new(status);
+    response.status_line = status_line(head.status_line.as_deref());
+    response.content_type = Some(String::from_utf8_lossy(&head.content_type).into_owned());
+    tell_last_modified(request, &mut response);
+    for (name, value) in head.fields {
+        add_field(request, &mut response, name, value)?;
+    }
+    response.body.pieces = begun.pieces;
+    Ok(response)
+}
+
+/// A field that the script has said takes the place of what the configuration has said before.
+fn add_field(
+    request: &mut RequestContext<'_>,
+    response: &mut Response,
+    name: Vec<u8>,
+    value: Vec<u8>,
+) -> Result<(), Stop> {
+    let Ok(name) = String::from_utf8(name) else { return Ok(()) };
+    if OF_SERVER.iter().any(|own| own.eq_ignore_ascii_case(&name)) {
+        return Ok(());
+    }
+    if name.eq_ignore_ascii_case("Connection") {
+        let mut words = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        if words.any(|word| word.eq_ignore_ascii_case(b"close")) {
+            response.set("Connection", "close");
+        }
+        return Ok(());
+    }
+    if let Some(failure) = Failure::of_field(&name, &value) {
+        return Err(failure.into());
+    }
+    request.output.fields.retain(|field: &Field| !field.0.eq_ignore_ascii_case(&name));
+    response.fields.push((name.into(), value));
+    Ok(())
+}
+
+/// `404 Not Here` of `HTTP/1.1 404 Not Here`.
+fn status_line(line: Option<&[u8]>) -> Option<Vec<u8>> {
+    let line = line.filter(|line| line.len() > 12 && line.starts_with(b"HTTP/1."))?;
+    (line[8] == b' ').then(|| line[9..].to_vec())
+}
+
+/// `last_modified`: the time of the script, unless it says another one itself.
+fn tell_last_modified(request: &RequestContext<'_>, response: &mut Response) {
+    let own = SETTINGS.of(&request.settings).tells_last_modified();
+    let is_told = own.or_else(|| Some(engine::of(request.site())?.tells_last_modified()));
+    if is_told != Some(true) {
+        return;
+    }
+    let place = request.mapping.place.path();
+    if let Ok(status) = request.look_at(&place) {
+        response.set("Last-Modified", http_date(seconds(status.modified_ns)));
+    }
+}
+
+/// What a URL leads to, as apache_lookup_uri shows it: numbers begin with `#`, texts with `=`.
+async fn look_up(request: &RequestContext<'_>, url: &[u8]) -> Answer {
+    let found = match phase::look_up(request, url, Query::None).await {
+        Ok(found) => found,
+        Err(Stop::Failure(failure)) => return Answer::status(failure.status.code().into()),
+        Err(Stop::Internal(..)) => return Answer::status(500),
+    };
+    let number = |name: &str, value: i64| (name.into(), format!("#{value}").into_bytes());
+    let text = |name: &str, value: &[u8]| (name.into(), [b"=", value].concat());
+    let line = request.received().view().request_line().to_vec();
+    let size = found.found.as_ref().map_or(0, |entry| entry.status.size);
+    let mtime = found.found.as_ref().map_or(0, |entry| seconds(entry.status.modified_ns));
+    let mut pairs = vec![
+        number("status", 200),
+        text("the_request", &line),
+        text("method", b"GET"),
+        number("mtime", mtime),
+        number("clength", i64::try_from(size).unwrap_or(0)),
+        number("chunked", 0),
+        text("unparsed_uri", url),
+        text("uri", &found.path),
+        text("filename", &found.filename()),
+        text("path_info", &found.mapping.path_info),
+        number("allowed", 0),
+        number("sent_bodyct", 0),
+        number("bytes_sent", 0),
+        number("request_time", request.start_us().div_euclid(1_000_000)),
+    ];
+    if let Some(query) = found.query() {
+        pairs.push(text("args", query));
+    }
+    Answer::pairs(pairs)
+}
+
+/// What virtual() includes.
+enum Included {
+    Body(Body),
+    /// A script, which runs in the middle of the one that includes it.
+    Script(Vec<u8>),
+}
+
+async fn include(request: &RequestContext<'_>, url: &[u8]) -> Result<Included, Status> {
+    let of = |stop| match stop {
+        Stop::Failure(failure) => failure.status,
+        Stop::Internal(..) => Status::INTERNAL_SERVER_ERROR,
+    };
+    let mut found = phase::look_up_part(request, url).await.map_err(of)?;
+    if super::resolve(&mut found).map_err(of)?.is_some() {
+        return Ok(Included::Script(found.mapping.place.path()));
+    }
+    let (_, response) = sub_response::respond(found).await;
+    let response = response.map_err(|failure| failure.status)?;
+    Ok(Included::Body(response.body))
+}
+
+fn seconds(ns: i128) -> i64 {
+    i64::try_from(ns.div_euclid(1_000_000_000)).unwrap_or(0)
+}

@@ -1,0 +1,216 @@
+//! The interpreter: which module file is used, how it is started in the parent, and what each
+//! thread that serves has of it.
+
+use super::NAME;
+use logging::level::Level;
+use message::Status;
+use php::{Module, Stacks, StartFolders, Started};
+use server::Server;
+use server::failure::Failure;
+use server::request_context::RequestContext;
+use server::site::Site;
+use server::site::settings::ServerKey;
+use server::site::store::Merge;
+use server::thread_state::ThreadKey;
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
+use std::sync::{Arc, OnceLock};
+
+use super::live::StreamedScript;
+
+/// The key of what is said about the interpreter.
+pub(super) static SERVER_SETTINGS: ServerKey<EngineSettings> = ServerKey::new();
+
+/// What each thread keeps.
+static THREAD: ThreadKey<PhpThread> = ThreadKey::new();
+
+/// The name of the module file.
+const FILE_NAME: &str = "libtrivet_php.so";
+
+/// Where it is installed, beside the folder of the executable.
+const INSTALLED: [&str; 2] = ["../lib/trivet", "../lib64/trivet"];
+
+/// What the configuration says about the interpreter, and what was opened for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EngineSettings {
+    /// `PHPModuleFile`, if PHP is to run without a `LoadModule`.
+    pub(super) file: Option<ModuleFile>,
+    /// `PHPINIDir`
+    pub(super) ini_folder: Option<PathBuf>,
+    engine: Option<Arc<Engine>>,
+}
+
+impl Merge for EngineSettings {}
+
+/// Which module file is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ModuleFile {
+    /// One that is looked for.
+    Found,
+    /// This one.
+    Named(PathBuf),
+}
+
+/// The interpreter of a server.
+#[derive(Debug)]
+pub(super) struct Engine {
+    /// The module, or why there is none.
+    module: Result<Module, String>,
+    folders: StartFolders,
+    started: OnceLock<StartedEngine>,
+}
+
+/// One that was started.
+#[derive(Clone, Copy, Debug)]
+struct StartedEngine {
+    started: Started,
+    is_on: bool,
+    tells_last_modified: bool,
+}
+
+impl Engine {
+    /// What php.ini says of `engine`.
+    pub(super) fn is_on(&self) -> bool {
+        self.started.get().is_none_or(|it| it.is_on)
+    }
+
+    /// What it says of `last_modified`.
+    pub(super) fn tells_last_modified(&self) -> bool {
+        self.started.get().is_some_and(|it| it.tells_last_modified)
+    }
+}
+
+/// The interpreter of a site, if scripts are to run in this process.
+pub(super) fn of(site: &Site) -> Option<&Engine> {
+    SERVER_SETTINGS.of(&site.modules).engine.as_deref()
+}
+
+/// Open the module file, if PHP is asked for. One that is named and cannot be used is an error; one
+/// that is not found leaves scripts to others, and requests for them are told why.
+pub(super) fn open(site: &mut Site) -> Result<(), String> {
+    let settings = SERVER_SETTINGS.of(&site.modules);
+    let is_loaded = site.loaded.as_ref().is_some_and(|loaded| loaded.contains(&"php_module"));
+    let Some(file) = settings.file.clone().or(is_loaded.then_some(ModuleFile::Found)) else {
+        return Ok(());
+    };
+    // Scripts of several threads would meet in one interpreter.
+    if !site.mpm.kind.has_one_thread() {
+        return Ok(());
+    }
+    let module = match &file {
+        ModuleFile::Named(path) => {
+            let opened = Module::open(path);
+            Ok(opened.map_err(|error| format!("PHPModuleFile {}: {error}", path.display()))?)
+        }
+        ModuleFile::Found => match find() {
+            Some(path) => Module::open(&path).map_err(|error| error.to_string()),
+            None => Err(format!(
+                "there is no {FILE_NAME} beside the executable or in ../lib/trivet (make \
+                 php-module builds it)"
+            )),
+        },
+    };
+    let folders = match &module {
+        Ok(module) => folders(*module, settings.ini_folder.as_deref()),
+        Err(_) => StartFolders::default(),
+    };
+    let engine = Engine { module, folders, started: OnceLock::new() };
+    SERVER_SETTINGS.change(&mut site.modules).engine = Some(Arc::new(engine));
+    Ok(())
+}
+
+/// The module file beside this executable, or where it is installed.
+#[expect(clippy::disallowed_methods, reason = "before the server starts")]
+fn find() -> Option<PathBuf> {
+    let executable = std::env::current_exe().ok()?;
+    let folder = executable.parent()?;
+    let folders = [folder.to_owned()].into_iter().chain(INSTALLED.map(|name| folder.join(name)));
+    folders.map(|folder| folder.join(FILE_NAME)).find(|path| path.exists())
+}
+
+/// Where PHP finds its settings: those of Debian's mod_php, where it is installed, so that scripts
+/// find what they are used to.
+#[expect(clippy::disallowed_methods, reason = "before the server starts")]
+fn folders(module: Module, ini_folder: Option<&Path>) -> StartFolders {
+    let of_apache = PathBuf::from(format!("/etc/php/{}/apache2", module.short_version()));
+    let of_apache = Some(of_apache).filter(|folder| folder.join("php.ini").exists());
+    let scan = of_apache.as_ref().map(|folder| folder.join("conf.d"));
+    StartFolders { ini: ini_folder.map(Path::to_owned).or(of_apache), scan }
+}
+
+/// Start the interpreter: in the parent, before any child is forked, so that all share what it
+/// compiles.
+pub(super) fn start(server: &Server) -> Result<(), String> {
+    let Some(engine) = of(&server.site) else { return Ok(()) };
+    let module = match &engine.module {
+        Ok(module) => module,
+        Err(why) => {
+            let text = format!("PHP scripts are answered with 503: {why}");
+            server.log(Level::Warn, NAME, None, None, text.as_bytes());
+            return Ok(());
+        }
+    };
+    let started = module.start(&engine.folders);
+    for (level, text) in php::take_messages() {
+        server.log(super::log::level(level), NAME, None, None, text.as_bytes());
+    }
+    let started = started.map_err(|error| error.to_string())?;
+    let (is_on, tells) = (started.is_on(c"engine"), started.is_on(c"last_modified"));
+    let _ = engine.started.set(StartedEngine { started, is_on, tells_last_modified: tells });
+    Ok(())
+}
+
+/// Where the scripts of a thread run: one at a time, as there is one interpreter.
+#[derive(Default)]
+pub(super) struct PhpThread {
+    started: Cell<Option<Started>>,
+    pub(super) stacks: Rc<Stacks>,
+    /// Whether a script runs whose response has not begun.
+    pub(super) is_busy: Cell<bool>,
+    /// The script whose response is being sent.
+    pub(super) streamed: RefCell<Weak<RefCell<StreamedScript>>>,
+}
+
+impl PhpThread {
+    /// That of the thread which serves the request.
+    pub(super) fn of(request: &RequestContext<'_>) -> Result<Rc<Self>, Failure> {
+        let thread = THREAD.of(&request.context.modules);
+        if thread.started.get().is_none() {
+            let engine = of(request.site());
+            let Some(started) = engine.and_then(|engine| engine.started.get()) else {
+                return Err(missing(engine, request));
+            };
+            started.started.enter_child();
+            thread.started.set(Some(started.started));
+        }
+        Ok(thread)
+    }
+
+    /// The interpreter, which was started: [`Self::of`] has seen to that.
+    pub(super) fn interpreter(&self) -> Option<Started> {
+        self.started.get()
+    }
+
+    /// Make sure that no other script is under way.
+    pub(super) async fn make_room(&self) -> Result<(), Failure> {
+        let streamed = self.streamed.take().upgrade();
+        if let Some(streamed) = streamed {
+            streamed.borrow_mut().run_to_end();
+        }
+        if self.is_busy.get() {
+            let text =
+                "a script waits for a page that needs another script: PHP runs one at a time";
+            return Err(Failure::new(Status::SERVICE_UNAVAILABLE, NAME, text).at_error());
+        }
+        Ok(())
+    }
+}
+
+/// There is no interpreter.
+fn missing(engine: Option<&Engine>, request: &RequestContext<'_>) -> Failure {
+    let why = engine.and_then(|engine| engine.module.as_ref().err());
+    let why = why.map_or("PHP was not started", String::as_str);
+    let text = format!("{} is not run, and its source is not sent: {why}", request.display_path());
+    Failure::new(Status::SERVICE_UNAVAILABLE, NAME, text).at_error().recurring(why.to_owned())
+}

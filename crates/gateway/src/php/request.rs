@@ -1,0 +1,64 @@
+//! What a script is told of its request (php_apache_request_ctor).
+
+use super::SETTINGS;
+use message::BodyLength;
+use php::ScriptRequest;
+use server::request_context::{Because, RequestContext};
+
+/// The request as PHP is told it. Its variables are those of the request.
+pub(super) fn of(request: &mut RequestContext<'_>, is_source: bool) -> ScriptRequest {
+    let received = request.received().clone();
+    let file = request.mapping.place.path();
+    let method = request.tables.env.get("REQUEST_METHOD").unwrap_or(b"GET");
+    let mut script = ScriptRequest::new(method, &request.path, &file);
+    script.query(request.query());
+    let authorization = received.field(b"Authorization");
+    let (content_type, cookies) = (received.field(b"Content-Type"), received.field(b"Cookie"));
+    script.fields(content_type, cookies, authorization);
+    script.user(request.authentication.user.as_deref());
+    script.content_length = match request.body() {
+        BodyLength::Length(length) => length,
+        BodyLength::None | BodyLength::Unknown => 0,
+    };
+    script.protocol = if received.view().protocol() == b"HTTP/1.0" { 1000 } else { 1001 };
+    script.status = request.status.code();
+    let start_us = request.unmarked(Because::OfThisSecond).received.start_us;
+    script.time_s = (start_us / 1000) as f64 / 1000.0;
+    script.is_source = is_source;
+    for (name, value) in request.tables.env.iter() {
+        script.variable(name.as_bytes(), value);
+    }
+    for setting in SETTINGS.of(&request.settings).iter() {
+        script.setting(setting);
+    }
+    // PHP knows who the client says it is, and so does the log.
+    let user = authorization.and_then(basic_user).or(request.authentication.user.take());
+    request.authentication.user = user;
+    script
+}
+
+/// The name in a field `Authorization: Basic`, as PHP reads it (php_handle_auth_data).
+fn basic_user(field: &[u8]) -> Option<Vec<u8>> {
+    let (scheme, rest) = field.split_at_checked(6)?;
+    if !scheme.eq_ignore_ascii_case(b"Basic ") {
+        return None;
+    }
+    let text = expr::unbase64(rest.trim_ascii());
+    let colon = text.iter().position(|byte| *byte == b':')?;
+    Some(text[..colon].to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_stands_before_the_colon() {
+        let user = |field: &str| basic_user(field.as_bytes());
+        assert_eq!(user("Basic dXNlcjpzZWNyZXQ=").as_deref(), Some(&b"user"[..]));
+        assert_eq!(user("basic dXNlcjpzZWNyZXQ=").as_deref(), Some(&b"user"[..]));
+        assert_eq!(user("Basic dXNlcg=="), None);
+        assert_eq!(user("Bearer dXNlcjpzZWNyZXQ="), None);
+        assert_eq!(user(""), None);
+    }
+}

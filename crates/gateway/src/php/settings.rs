@@ -1,0 +1,108 @@
+//! php_value, php_flag and their php_admin_ forms: what a place says of php.ini, and how one place
+//! lies over another (apache_config.c of PHP's sources).
+
+use php::Setting;
+use server::site::store::Merge;
+use std::sync::Arc;
+
+/// What a section or a `.htaccess` file says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings {
+    lines: Vec<Arc<Setting>>,
+}
+
+impl Settings {
+    /// A later line takes the place of an earlier one.
+    pub(super) fn set(&mut self, setting: Setting) {
+        match self.lines.iter_mut().find(|known| known.name == setting.name) {
+            Some(known) => *known = Arc::new(setting),
+            None => self.lines.push(Arc::new(setting)),
+        }
+    }
+
+    /// All of them, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Setting> {
+        self.lines.iter().map(|line| &**line)
+    }
+
+    /// Whether PHP runs here, if anything says so (`engine`).
+    pub(super) fn is_engine_on(&self) -> Option<bool> {
+        self.iter().find(|line| line.name == "engine").map(|line| is_on(&line.value))
+    }
+
+    /// Whether responses tell when the script was changed (`last_modified`).
+    pub(super) fn tells_last_modified(&self) -> Option<bool> {
+        self.iter().find(|line| line.name == "last_modified").map(|line| is_on(&line.value))
+    }
+}
+
+impl Merge for Settings {
+    const HOLDS_ALONE: bool = true;
+
+    /// An inner line counts unless an outer one is the administrator's and it is not
+    /// (should_overwrite_per_dir_entry).
+    fn over(&self, outer: &Self) -> Self {
+        let mut merged = outer.clone();
+        for line in &self.lines {
+            match merged.lines.iter_mut().find(|known| known.name == line.name) {
+                Some(known) if known.is_admin && !line.is_admin => {}
+                Some(known) => *known = line.clone(),
+                None => merged.lines.push(line.clone()),
+            }
+        }
+        merged
+    }
+}
+
+/// What PHP takes for a switch that is on (zend_ini_parse_bool).
+fn is_on(value: &str) -> bool {
+    let words = ["true", "yes", "on"];
+    let number = || {
+        let digits = value.trim_start().trim_start_matches(['+', '-']);
+        let end = digits.find(|it: char| !it.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].bytes().any(|digit| digit != b'0')
+    };
+    words.iter().any(|word| value.eq_ignore_ascii_case(word)) || number()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, value: &str, is_admin: bool) -> Setting {
+        Setting { name: name.into(), value: value.into(), is_admin, is_of_htaccess: false }
+    }
+
+    fn settings(lines: &[(&str, &str, bool)]) -> Settings {
+        let mut settings = Settings::default();
+        lines.iter().for_each(|row| settings.set(line(row.0, row.1, row.2)));
+        settings
+    }
+
+    #[test]
+    fn an_administrators_line_stays_unless_another_one_lies_over_it() {
+        let outer = settings(&[("a", "outer", false), ("b", "outer", true), ("c", "outer", true)]);
+        let inner = settings(&[("a", "inner", true), ("b", "inner", false), ("c", "inner", true)]);
+        let merged = inner.over(&outer);
+        let shown: Vec<_> = merged.iter().map(|line| (&*line.name, &*line.value)).collect();
+        assert_eq!(shown, [("a", "inner"), ("b", "outer"), ("c", "inner")]);
+    }
+
+    #[test]
+    fn switches_are_read_as_php_reads_them() {
+        for (value, expected) in [
+            ("On", true),
+            ("yes", true),
+            ("TRUE", true),
+            ("1", true),
+            ("2x", true),
+            ("-1", true),
+            ("", false),
+            ("0", false),
+            ("off", false),
+            ("x1", false),
+        ] {
+            assert_eq!(is_on(value), expected, "{value}");
+        }
+    }
+}

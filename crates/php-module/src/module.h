@@ -1,0 +1,61 @@
+/*
+ * What the C files of this module share: the run that is under way, and what PHP has to be told.
+ */
+#ifndef TRIVET_PHP_MODULE_H
+#define TRIVET_PHP_MODULE_H
+
+#include "php.h"
+#include "SAPI.h"
+#include "border.h"
+
+/* A script that runs: SG(server_context) while it does. */
+struct script_run {
+    const struct border_request *request;
+    const struct border_host *host;
+    void *run;
+    char *content_type; /* what header() said last, or NULL; estrdup */
+};
+
+/* The switches of mod_php, which php.ini and the configuration may set. */
+struct php_switches {
+    bool engine;
+    bool xbithack;
+    bool last_modified;
+};
+
+extern struct php_switches php_switches;
+extern zend_module_entry trivet_functions;
+
+static inline struct script_run *current_run(void)
+{
+    return (struct script_run *) SG(server_context);
+}
+
+/* A text that PHP takes as a string of C, or NULL. */
+static inline char *text_or_null(struct border_text text)
+{
+    return (char *) text.at;
+}
+
+static inline struct border_text text_of(const char *at, size_t length)
+{
+    return (struct border_text){ at, length };
+}
+
+static inline struct border_reply ask(uint32_t question, struct border_text first,
+                                      struct border_text second)
+{
+    struct border_reply reply = { 0 };
+    struct script_run *run = current_run();
+    if (run != NULL) {
+        run->host->ask(run->run, question, first, second, &reply);
+    }
+    return reply;
+}
+
+static inline struct border_reply ask_for(uint32_t question, const char *name, size_t length)
+{
+    return ask(question, text_of(name, length), text_of(NULL, 0));
+}
+
+#endif
