@@ -293,6 +293,26 @@ static void execute(const struct border_request *request)
     zend_destroy_file_handle(&file);
 }
 
+/* A script finds itself in its own folder, where the one before it has been as a rule: the folder
+ * is looked at rather than entered and left for each. */
+static void enter_folder_of(const char *file)
+{
+    char now[MAXPATHLEN];
+    const char *slash = strrchr(file, '/');
+    size_t length = slash == file ? 1 : slash == NULL ? 0 : (size_t) (slash - file);
+    if (length == 0 || length >= sizeof(now)) {
+        return;
+    }
+    if (getcwd(now, sizeof(now)) != NULL && strlen(now) == length
+        && memcmp(now, file, length) == 0) {
+        return;
+    }
+    memcpy(now, file, length);
+    now[length] = '\0';
+    int result = chdir(now);
+    (void) result; /* as in PHP a script that may not be there stays where it is */
+}
+
 static size_t run_script(const struct border_request *request, const struct border_host *host,
                          void *run)
 {
@@ -302,6 +322,8 @@ static size_t run_script(const struct border_request *request, const struct bord
     zend_first_try {
         apply_settings(request);
         if (begin_request(request) == SUCCESS) {
+            SG(options) |= SAPI_OPTION_NO_CHDIR;
+            enter_folder_of(request->file.at);
             execute(request);
         }
         peak = zend_memory_peak_usage(1);

@@ -12,6 +12,7 @@ use server::phase;
 use server::request_context::{Query, RequestContext};
 use server::response::{Body, BodyPiece, BodySource, Notes, Response};
 use server::sub_response;
+use server::waiting::NowOrLater;
 use std::io;
 use std::task::{self, Poll};
 
@@ -236,7 +237,11 @@ async fn include(request: &RequestContext<'_>, url: &[u8]) -> Result<Included, S
         Stop::Internal(..) => Status::INTERNAL_SERVER_ERROR,
     };
     let mut found = phase::look_up_part(request, url).await.map_err(of)?;
-    if super::resolve(&mut found).map_err(of)?.is_some() {
+    let script = match super::resolve(&mut found) {
+        NowOrLater::Now(script) => script,
+        NowOrLater::Later(script) => script.await,
+    };
+    if script.map_err(of)?.is_some() {
         return Ok(Included::Script(found.mapping.place.path()));
     }
     let (_, response) = sub_response::respond(found).await;

@@ -14,7 +14,7 @@ mod questions;
 mod request;
 mod settings;
 
-use engine::PhpThread;
+use engine::{Engine, PhpThread};
 use live::LiveScript;
 use message::Status;
 use runtime::file::{Errno, FileType};
@@ -26,8 +26,10 @@ use server::module::{Hooks, Module};
 use server::phase;
 use server::request_context::RequestContext;
 use server::response::Response;
+use server::script;
 use server::script::body::ScriptBody;
 use server::script::environment::environment;
+use server::script::template;
 use server::site::settings::DirectoryKey;
 use server::site::settings::core::PathInfo;
 use server::waiting::{NowOrLater, Waiting};
@@ -40,7 +42,7 @@ pub static MODULE: Module = Module::new(
     "mod_php.c",
     directives::DIRECTIVES,
     Hooks {
-        resolve: Some(Hook::Now(resolve)),
+        resolve: Some(Hook::Waits(resolve)),
         open: Some(engine::open),
         start: Some(engine::start),
         ..Hooks::NONE
@@ -65,14 +67,31 @@ struct PhpScript {
 
 /// Resolve hook. What mod_php refuses is refused here, so that it need not be asked again for
 /// requests alike.
-fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let Some(engine) = engine::of(request.site()) else { return Ok(None) };
-    let Some(name) = handler_name::effective(request)? else { return Ok(None) };
+fn resolve<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
+    let Some(engine) = engine::of(request.site()) else { return NowOrLater::Now(Ok(None)) };
+    let name = match handler_name::effective(request) {
+        Ok(name) => name.unwrap_or_default(),
+        Err(stop) => return NowOrLater::Now(Err(stop)),
+    };
     let is_source = *name == *SHOWS;
     if !is_source && !RUNS.contains(&&*name) {
-        return Ok(None);
+        return NowOrLater::Now(Ok(None));
     }
-    check(request)?;
+    let name = name.into_owned();
+    Waiting::only_if(script::has_own_url(request), async move {
+        check(request)?;
+        // Apart from mod_php: what stands behind a picture makes it no script.
+        script::check_own_url(request, &name, NAME).await?;
+        choose(request, engine, is_source)
+    })
+}
+
+/// The script, unless PHP is turned off for it.
+fn choose(
+    request: &mut RequestContext<'_>,
+    engine: &Engine,
+    is_source: bool,
+) -> Result<Option<Rc<dyn Handler>>, Stop> {
     if !SETTINGS.of(&request.settings).is_engine_on().unwrap_or(engine.is_on()) {
         let path = request.display_path();
         let text = format!("PHP is turned off here (engine off): the source of {path} is not sent");
@@ -80,6 +99,10 @@ fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, 
     }
     // PHP opens it; nobody here has to keep it open.
     request.found = Err(Errno::NOENT);
+    // What was looked up so far decided by path and files alone, so that the next request like this
+    // one may skip it (`script_cache.rs`): asked before what the script is told marks the answer.
+    request.may_be_cached = !request.is_personal();
+    request.mark_personal();
     Ok(Some(Rc::new(PhpScript { is_source })))
 }
 
@@ -134,7 +157,9 @@ impl PhpScript {
             None => ScriptBody::None,
             Some(_) => ScriptBody::of(request).await.map_err(Failure::from)?,
         };
-        request.tables.env = environment(request, request.settings.core.variables());
+        let all = || environment(request, request.settings.core.variables());
+        let shared = template::shared(request, false, || Some(all()));
+        request.tables.env = shared.map_or_else(all, |shared| shared.1);
         if request.is_explained() {
             let text = "PHP would run it in this process".to_owned();
             let told = request.tables.env.clone();

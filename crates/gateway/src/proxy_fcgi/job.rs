@@ -17,7 +17,6 @@ use runtime::backend::Address;
 use runtime::clock;
 use scoreboard::WaitCause;
 use server::accounting::AnswerWaits;
-use server::environment_template::EnvironmentTemplate;
 use server::failure::{Failure, Stop};
 use server::handler::Handler;
 use server::large_future::boxed;
@@ -26,6 +25,7 @@ use server::request_context::{LookupPurpose, RequestContext};
 use server::response::Response;
 use server::script::body::ScriptBody;
 use server::script::environment::{environment, tell_body_length};
+use server::script::template;
 use server::table::Table;
 use server::waiting::{NowOrLater, Waiting};
 use std::rc::Rc;
@@ -350,7 +350,6 @@ impl FcgiJob {
         request: &RequestContext<'_>,
         work: &FcgiWork,
     ) -> Option<(Arc<RequestOpening>, Table)> {
-        let cached = request.cached_script.as_deref()?;
         let is_usual = self.file.is_none()
             && work.is_as_sent()
             && !SETTINGS.of(&request.settings).has_rules()
@@ -358,20 +357,7 @@ impl FcgiJob {
         if !is_usual {
             return None;
         }
-        let rules = request.settings.core.variables();
-        match cached.template(request) {
-            Some(template) => template?.request(request, rules, work.has_body()),
-            None => {
-                let all = self.variables(request, work).ok()?;
-                let template = EnvironmentTemplate::of(request, &all);
-                let has_body = work.has_body();
-                let made = template.as_ref().and_then(|it| it.request(request, rules, has_body))?;
-                // Compared with the long way once. Where the two differ none is kept, and none is
-                // tried again.
-                cached.keep_template(template.filter(|_| made.1 == all));
-                Some(made).filter(|made| made.1 == all)
-            }
-        }
+        template::shared(request, work.has_body(), || self.variables(request, work).ok())
     }
 
     /// All variables, but for what `ProxyFCGISetEnvIf` makes of them.

@@ -24,6 +24,29 @@ thread_local! {
     static NAME: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// The variables of a request for a script that is known, encoded with the rest of the opening, and
+/// the table of them; `None` where `all` of them have to be made one by one.
+pub fn shared(
+    request: &RequestContext<'_>,
+    has_body: bool,
+    all: impl FnOnce() -> Option<Table>,
+) -> Option<(Arc<RequestOpening>, Table)> {
+    let cached = request.cached_script.as_deref()?;
+    let rules = request.settings.core.variables();
+    match cached.template(request) {
+        Some(template) => template?.request(request, rules, has_body),
+        None => {
+            let all = all()?;
+            let template = EnvironmentTemplate::of(request, &all);
+            let made = template.as_ref().and_then(|it| it.request(request, rules, has_body))?;
+            // Compared with the long way once. Where the two differ none is kept, and none is
+            // tried again.
+            cached.keep_template(template.filter(|_| made.1 == all));
+            Some(made).filter(|made| made.1 == all)
+        }
+    }
+}
+
 impl EnvironmentTemplate {
     /// Of a request for which `all` are its variables.
     pub fn of(request: &RequestContext<'_>, all: &Table) -> Option<Self> {
