@@ -58,6 +58,7 @@ mod pace;
 mod part_stack;
 pub mod phase;
 mod prepared;
+pub mod process_pool;
 mod proviso;
 pub mod question;
 pub mod received_request;

@@ -6,6 +6,7 @@ use crate::hook::Phases;
 use crate::map_program::MapProgram;
 use crate::module_list::Modules;
 use crate::mpm_settings::{MpmMessage, MpmSettings};
+use crate::process_pool::ProcessPool;
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::language::Language;
@@ -182,6 +183,11 @@ impl Server {
     /// The programs of maps that have to run as long as the server does.
     pub fn map_programs(&self) -> &[MapProgram] {
         &self.site.map_programs
+    }
+
+    /// The pools of processes that answer requests for modules.
+    pub fn process_pools(&self) -> &[ProcessPool] {
+        &self.site.process_pools
     }
 
     /// The ways to the processes that keep them, in the same order.

@@ -16,6 +16,12 @@ pub(super) static DIRECTIVES: &[Directive<Builder>] = &[
     row("php_admin_value", Args::Two, Scope::ANY_CONF, "", "PHP Value Modifier (Admin)", admin_value),
     row("php_admin_flag", Args::Two, Scope::ANY_CONF, "", "PHP Flag Modifier (Admin)", admin_flag),
     row("PHPINIDir", Args::One, Scope::RSRC_CONF, "", "Directory containing the php.ini file", ini_folder),
+    row("PHPProcesses", Args::Flag, Scope::SERVER, "Off under prefork, On otherwise", "whether scripts run in processes of their own", processes),
+    row("PHPStartServers", Args::One, Scope::SERVER, "2", "how many PHP processes there are at the beginning", start_servers),
+    row("PHPMinSpareServers", Args::One, Scope::SERVER, "1", "how many PHP processes there are at least", min_spare),
+    row("PHPMaxSpareServers", Args::One, Scope::SERVER, "8", "how many PHP processes stay that have nothing to do", max_spare),
+    row("PHPMaxRequestWorkers", Args::One, Scope::SERVER, "chosen by memory and cores", "how many PHP processes there are at most", most),
+    row("PHPMaxRequestsPerChild", Args::One, Scope::SERVER, "0", "how many requests a PHP process answers; 0 is any number", requests_max),
     row("PHPModuleFile", Args::One, Scope::SERVER, "", "the module file to run PHP with, or auto to look for it", module_file),
 ];
 
@@ -65,6 +71,49 @@ fn ini_folder(builder: &mut Builder, call: &Call<'_>) -> Done {
         return Err(text.into());
     }
     settings.ini_folder = Some(path);
+    Ok(())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as all rows")]
+fn processes(builder: &mut Builder, call: &Call<'_>) -> Done {
+    engine(builder).processes = Some(call.on());
+    Ok(())
+}
+
+/// A number of processes, which is not 0.
+fn count(call: &Call<'_>) -> Result<usize, Error> {
+    let number = call.arg(0).parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| Error::argument(0, format!("{} requires a positive number", call.name)))
+}
+
+fn start_servers(builder: &mut Builder, call: &Call<'_>) -> Done {
+    engine(builder).start = Some(count(call)?);
+    Ok(())
+}
+
+fn min_spare(builder: &mut Builder, call: &Call<'_>) -> Done {
+    engine(builder).spare_min = Some(count(call)?);
+    Ok(())
+}
+
+fn max_spare(builder: &mut Builder, call: &Call<'_>) -> Done {
+    engine(builder).spare_max = Some(count(call)?);
+    Ok(())
+}
+
+fn most(builder: &mut Builder, call: &Call<'_>) -> Done {
+    engine(builder).most = match call.arg(0).eq_ignore_ascii_case("auto") {
+        true => None,
+        false => Some(count(call)?),
+    };
+    Ok(())
+}
+
+fn requests_max(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let number: Option<u64> = call.arg(0).parse().ok();
+    let text = || format!("{} requires a number", call.name);
+    let number = number.ok_or_else(|| Error::argument(0, text()))?;
+    engine(builder).requests_max = Some(number).filter(|number| *number > 0);
     Ok(())
 }
 

@@ -15,9 +15,11 @@ use server::thread_state::ThreadKey;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use super::live::StreamedScript;
+use super::pool::{self, PhpPool};
 
 /// The key of what is said about the interpreter.
 pub(super) static SERVER_SETTINGS: ServerKey<EngineSettings> = ServerKey::new();
@@ -38,7 +40,17 @@ pub(super) struct EngineSettings {
     pub(super) file: Option<ModuleFile>,
     /// `PHPINIDir`
     pub(super) ini_folder: Option<PathBuf>,
+    /// `PHPProcesses`: whether scripts run in processes of their own under any MPM.
+    pub(super) processes: Option<bool>,
+    /// `PHPStartServers`, `PHPMinSpareServers`, `PHPMaxSpareServers`, `PHPMaxRequestWorkers`.
+    pub(super) start: Option<usize>,
+    pub(super) spare_min: Option<usize>,
+    pub(super) spare_max: Option<usize>,
+    pub(super) most: Option<usize>,
+    /// `PHPMaxRequestsPerChild`
+    pub(super) requests_max: Option<u64>,
     engine: Option<Arc<Engine>>,
+    pool: Option<Arc<PhpPool>>,
 }
 
 impl Merge for EngineSettings {}
@@ -59,6 +71,8 @@ pub(super) struct Engine {
     module: Result<Module, String>,
     folders: StartFolders,
     started: OnceLock<StartedEngine>,
+    /// Requests that a process of the pool has answered.
+    requests: AtomicU64,
 }
 
 /// One that was started.
@@ -75,6 +89,34 @@ impl Engine {
         self.started.get().is_none_or(|it| it.is_on)
     }
 
+    /// Start it in this process.
+    pub(super) fn start(&self, server: &Server) -> Result<(), String> {
+        let module = self.module.clone()?;
+        let started = module.start(&self.folders);
+        for (level, text) in php::take_messages() {
+            server.log(super::log::level(level), NAME, None, None, text.as_bytes());
+        }
+        let started = started.map_err(|error| error.to_string())?;
+        let (is_on, tells) = (started.is_on(c"engine"), started.is_on(c"last_modified"));
+        let _ = self.started.set(StartedEngine { started, is_on, tells_last_modified: tells });
+        Ok(())
+    }
+
+    /// Tell it that this process was forked.
+    pub(super) fn enter_child(&self) {
+        self.started.get().into_iter().for_each(|it| it.started.enter_child());
+    }
+
+    /// The interpreter, where it was started.
+    pub(super) fn interpreter(&self) -> Option<Started> {
+        self.started.get().map(|it| it.started)
+    }
+
+    /// One more request was answered in this process: how many there were.
+    pub(super) fn count_request(&self) -> u64 {
+        self.requests.fetch_add(1, Relaxed) + 1
+    }
+
     /// What it says of `last_modified`.
     pub(super) fn tells_last_modified(&self) -> bool {
         self.started.get().is_some_and(|it| it.tells_last_modified)
@@ -86,6 +128,11 @@ pub(super) fn of(site: &Site) -> Option<&Engine> {
     SERVER_SETTINGS.of(&site.modules).engine.as_deref()
 }
 
+/// The processes that run the scripts of a site, if this one does not.
+pub(super) fn pool_of(site: &Site) -> Option<&PhpPool> {
+    SERVER_SETTINGS.of(&site.modules).pool.as_deref()
+}
+
 /// Open the module file, if PHP is asked for. One that is named and cannot be used is an error; one
 /// that is not found leaves scripts to others, and requests for them are told why.
 pub(super) fn open(site: &mut Site) -> Result<(), String> {
@@ -94,10 +141,6 @@ pub(super) fn open(site: &mut Site) -> Result<(), String> {
     let Some(file) = settings.file.clone().or(is_loaded.then_some(ModuleFile::Found)) else {
         return Ok(());
     };
-    // Scripts of several threads would meet in one interpreter.
-    if !site.mpm.kind.has_one_thread() {
-        return Ok(());
-    }
     let module = match &file {
         ModuleFile::Named(path) => {
             let opened = Module::open(path);
@@ -115,8 +158,19 @@ pub(super) fn open(site: &mut Site) -> Result<(), String> {
         Ok(module) => folders(*module, settings.ini_folder.as_deref()),
         Err(_) => StartFolders::default(),
     };
-    let engine = Engine { module, folders, started: OnceLock::new() };
-    SERVER_SETTINGS.change(&mut site.modules).engine = Some(Arc::new(engine));
+    let (started, requests) = (OnceLock::new(), AtomicU64::new(0));
+    let engine = Arc::new(Engine { module, folders, started, requests });
+    // Scripts of several threads would meet in one interpreter.
+    let is_apart = settings.processes.unwrap_or(false) || !site.mpm.kind.has_one_thread();
+    let pool = match is_apart && engine.module.is_ok() {
+        true => {
+            let settings = settings.clone();
+            Some(Arc::new(pool::open(site, &engine, &settings)?))
+        }
+        false => None,
+    };
+    let settings = SERVER_SETTINGS.change(&mut site.modules);
+    (settings.engine, settings.pool) = (Some(engine), pool);
     Ok(())
 }
 
@@ -143,22 +197,16 @@ fn folders(module: Module, ini_folder: Option<&Path>) -> StartFolders {
 /// compiles.
 pub(super) fn start(server: &Server) -> Result<(), String> {
     let Some(engine) = of(&server.site) else { return Ok(()) };
-    let module = match &engine.module {
-        Ok(module) => module,
-        Err(why) => {
-            let text = format!("PHP scripts are answered with 503: {why}");
-            server.log(Level::Warn, NAME, None, None, text.as_bytes());
-            return Ok(());
-        }
-    };
-    let started = module.start(&engine.folders);
-    for (level, text) in php::take_messages() {
-        server.log(super::log::level(level), NAME, None, None, text.as_bytes());
+    if let Err(why) = &engine.module {
+        let text = format!("PHP scripts are answered with 503: {why}");
+        server.log(Level::Warn, NAME, None, None, text.as_bytes());
+        return Ok(());
     }
-    let started = started.map_err(|error| error.to_string())?;
-    let (is_on, tells) = (started.is_on(c"engine"), started.is_on(c"last_modified"));
-    let _ = engine.started.set(StartedEngine { started, is_on, tells_last_modified: tells });
-    Ok(())
+    match pool_of(&server.site) {
+        // The process starts it that keeps the others.
+        Some(_) => Ok(()),
+        None => engine.start(server),
+    }
 }
 
 /// Where the scripts of a thread run: one at a time, as there is one interpreter.

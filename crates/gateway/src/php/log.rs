@@ -36,6 +36,14 @@ impl PhpLog {
     }
 }
 
+/// A line as a process of the pool writes it: `<4>text`, with the level of syslog(3).
+pub(crate) fn levelled(line: &[u8]) -> (Level, &[u8]) {
+    match line {
+        [b'<', digit @ b'0'..=b'9', b'>', text @ ..] => (level(i32::from(digit - b'0')), text),
+        text => (Level::Error, text),
+    }
+}
+
 /// httpd's levels are those of syslog; what is none of them is an error.
 pub(super) fn level(syslog_level: i32) -> Level {
     match syslog_level {

@@ -9,11 +9,14 @@ mod answer;
 mod directives;
 mod engine;
 mod live;
-mod log;
+pub(crate) mod log;
+mod pool;
 mod questions;
 mod request;
 mod settings;
+mod worker;
 
+use crate::proxy_fcgi::FcgiJob;
 use engine::{Engine, PhpThread};
 use live::LiveScript;
 use message::Status;
@@ -50,7 +53,7 @@ pub static MODULE: Module = Module::new(
 );
 
 /// The name of the module in the log.
-const NAME: &str = "php";
+pub(crate) const NAME: &str = "php";
 
 /// The key of php_value and the like.
 static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
@@ -101,9 +104,16 @@ fn choose(
     request.found = Err(Errno::NOENT);
     // What was looked up so far decided by path and files alone, so that the next request like this
     // one may skip it (`script_cache.rs`): asked before what the script is told marks the answer.
-    request.may_be_cached = !request.is_personal();
+    let depends_on_path = !request.is_personal();
     request.mark_personal();
-    Ok(Some(Rc::new(PhpScript { is_source })))
+    request.may_be_cached = depends_on_path;
+    Ok(Some(match engine::pool_of(request.site()) {
+        Some(pool) => {
+            pool::tell_settings(request, is_source);
+            Rc::new(PooledScript { job: Rc::new(pool.job()), is_source })
+        }
+        None => Rc::new(PhpScript { is_source }),
+    }))
 }
 
 /// What mod_php looks at before it runs a script (php_handler).
@@ -147,6 +157,35 @@ impl Handler for PhpScript {
 
     fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
         NowOrLater::boxed(|| async move { self.answer(request).await })
+    }
+}
+
+/// A script that a process of the pool runs.
+struct PooledScript {
+    job: Rc<FcgiJob>,
+    is_source: bool,
+}
+
+impl Handler for PooledScript {
+    fn name(&self) -> &'static str {
+        if self.is_source { SHOWS } else { RUNS[0] }
+    }
+
+    fn is_script(&self) -> bool {
+        true
+    }
+
+    fn may_be_cached(&self) -> bool {
+        true
+    }
+
+    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        NowOrLater::placed(|| async move {
+            pool::tell_request(request);
+            let response = self.job.answer(request).await;
+            request::tell_user(request);
+            response
+        })
     }
 }
 

@@ -31,10 +31,15 @@ pub(super) fn of(request: &mut RequestContext<'_>, is_source: bool) -> ScriptReq
     for setting in SETTINGS.of(&request.settings).iter() {
         script.setting(setting);
     }
-    // PHP knows who the client says it is, and so does the log.
-    let user = authorization.and_then(basic_user).or(request.authentication.user.take());
-    request.authentication.user = user;
+    tell_user(request);
     script
+}
+
+/// PHP knows who the client says it is, and so does the log, once the script was told the rest.
+pub(super) fn tell_user(request: &mut RequestContext<'_>) {
+    if let Some(user) = request.received().field(b"Authorization").and_then(basic_user) {
+        request.authentication.user = Some(user);
+    }
 }
 
 /// The name in a field `Authorization: Basic`, as PHP reads it (php_handle_auth_data).

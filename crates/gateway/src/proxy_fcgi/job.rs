@@ -44,6 +44,8 @@ pub(crate) struct FcgiJob {
     is_on_disk: bool,
     /// Nobody else can be asked, so that it is given a moment if it is away.
     is_patient: bool,
+    /// It is a process of this server that runs PHP.
+    is_php: bool,
 }
 
 /// What all tries of a request have in common.
@@ -177,7 +179,12 @@ impl FcgiJob {
             Some(socket) if target.socket().is_none() => Arc::new(target.at_socket(socket)),
             _ => target,
         };
-        Self { target, worker, file, is_on_disk, is_patient: true }
+        Self { target, worker, file, is_on_disk, is_patient: true, is_php: false }
+    }
+
+    /// This job for processes of this server that run PHP, whose errors are PHP's.
+    pub(crate) fn in_php(self) -> Self {
+        Self { is_php: true, ..self }
     }
 
     /// This job for a member of a group: it is not waited for if it is away, since others can be
@@ -187,7 +194,7 @@ impl FcgiJob {
     }
 
     /// Have the script run, and answer with what it says.
-    async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
+    pub(crate) async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
         let work = FcgiWork::of(request).await?;
         if request.is_explained() {
             let set = request.tables.env.clone();
@@ -324,7 +331,9 @@ impl FcgiJob {
         let of_host = proxy::HOST_SETTINGS.of(&request.host.modules).timeout_ms();
         let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
         let timeout_ms = timeout_ms.unwrap_or(request.host.timing.timeout_ms);
-        let log = BackendLog::of(request, Voice::Proxy(self.target.clone()));
+        let target = self.target.clone();
+        let voice = if self.is_php { Voice::Php(target) } else { Voice::Proxy(target) };
+        let log = BackendLog::of(request, voice);
         FcgiTalk { body, timeout_ms, log }
     }
 

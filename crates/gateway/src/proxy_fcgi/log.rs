@@ -3,6 +3,7 @@
 
 use super::fault::BackendFault;
 use super::{FcgiTarget, NAME};
+use crate::php;
 use fastcgi::record::RecordKind;
 use logging::level::Level;
 use logging::message::Message;
@@ -32,6 +33,8 @@ pub(crate) enum Voice {
     Proxy(Arc<FcgiTarget>),
     /// mod_fcgid's.
     Fcgid,
+    /// mod_php's, of a request to processes of this server.
+    Php(Arc<FcgiTarget>),
 }
 
 impl BackendLog {
@@ -46,6 +49,7 @@ impl BackendLog {
     pub(crate) fn error(&mut self, text: &[u8]) {
         match self.voice {
             Voice::Proxy(_) => self.complain(Some(1071), &[b"Got error '", text, b"'"]),
+            Voice::Php(_) => self.complain(None, &[text]),
             Voice::Fcgid => {
                 // fcgid_bucket.c, fcgid_header_bucket_read
                 let lines = text.split(|byte| matches!(byte, b'\r' | b'\n'));
@@ -75,7 +79,7 @@ impl BackendLog {
         let line = String::from_utf8_lossy(self.received.view().request_line());
         let tried = format!("[{line}, {progress}]");
         match &self.voice {
-            Voice::Proxy(target) => {
+            Voice::Proxy(target) | Voice::Php(target) => {
                 let (shown, why) = (target.shown(), words(fault));
                 let text = format!("Error dispatching request to {shown}: ({why}) {tried}");
                 self.write(Some(1075), text.as_bytes());
@@ -93,9 +97,13 @@ impl BackendLog {
 
     fn write_with(&self, id: Option<u32>, os_error: Option<i32>, text: &[u8]) {
         let Some(host) = self.server.site.hosts.get(self.host) else { return };
-        let (name, level) = match self.voice {
-            Voice::Proxy(_) => (NAME, Level::Error),
-            Voice::Fcgid => ("fcgid", Level::Warn),
+        let (name, level, text) = match self.voice {
+            Voice::Proxy(_) => (NAME, Level::Error, text),
+            Voice::Fcgid => ("fcgid", Level::Warn, text),
+            Voice::Php(_) => {
+                let (level, text) = php::log::levelled(text);
+                (php::NAME, level, text)
+            }
         };
         let message = Message::new(name, level, id, text).about(Some(self.client));
         host.error_log.write(None, &Message { os_error, ..message });
@@ -111,6 +119,7 @@ impl Drop for BackendLog {
         match self.voice {
             Voice::Proxy(_) => self.write(Some(1071), format!("Got error '{text}'").as_bytes()),
             Voice::Fcgid => self.write(None, format!("mod_fcgid: stderr: {text}").as_bytes()),
+            Voice::Php(_) => self.write(None, text.as_bytes()),
         }
     }
 }

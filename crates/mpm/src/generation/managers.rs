@@ -11,6 +11,8 @@ pub(crate) enum ManagerRole {
     Scripts,
     /// It keeps the program of the map with this number.
     Map(usize),
+    /// It keeps the pool of processes with this number.
+    Pool(usize),
 }
 
 /// The sockets of the serving processes, each with the process's end of it.
@@ -47,9 +49,10 @@ pub(crate) struct GenerationManagers {
 }
 
 impl GenerationManagers {
-    pub(crate) fn new(runs_scripts: bool, maps: usize) -> io::Result<Self> {
+    pub(crate) fn new(runs_scripts: bool, maps: usize, pools: usize) -> io::Result<Self> {
         let scripts = runs_scripts.then_some(ManagerRole::Scripts);
         let roles = scripts.into_iter().chain((0..maps).map(ManagerRole::Map));
+        let roles = roles.chain((0..pools).map(ManagerRole::Pool));
         let all = roles.map(|role| Ok((role, ManagerSockets::new()?)));
         Ok(Self { all: all.collect::<io::Result<_>>()? })
     }

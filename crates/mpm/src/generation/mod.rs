@@ -90,7 +90,8 @@ impl Generation {
         board.set_generation(number);
         first_size::show(&mut Gauge::default(), &layout, &board);
         let maps = server.map_programs().len();
-        let managers = GenerationManagers::new(server.may_run_programs(), maps)
+        let pools = server.process_pools().len();
+        let managers = GenerationManagers::new(server.may_run_programs(), maps, pools)
             .map_err(|error| format!("cannot create a socket pair: {error}"))?;
         if let Some(scripts) = managers.of(ManagerRole::Scripts) {
             server.give_script_manager(scripts.client.clone());

@@ -63,23 +63,23 @@ impl Parent<'_> {
         }
     }
 
-    /// Whether there is no manager of this role, but should be one. That of a map is there always:
-    /// its program runs as long as the server does.
+    /// Whether there is no manager of this role, but should be one. That of a map or a
+    /// pool is there always, as long as the server is.
     fn is_wanted(&self, generation: &Arc<Generation>, role: ManagerRole) -> bool {
         let sockets = generation.managers.of(role);
         let is_asked = || sockets.is_some_and(|it| it.sockets().has_requests());
         !self.managers.serves(generation, role) && (role != SCRIPTS || is_asked())
     }
 
-    /// Start the managers of the maps of a generation that begins, which waits for them.
-    pub(crate) fn start_map_managers(&mut self, generation: &Arc<Generation>) {
+    /// Start the managers of the maps and pools of a generation that begins, which waits for them.
+    pub(crate) fn start_first_managers(&mut self, generation: &Arc<Generation>) {
         for (role, _) in generation.managers.all().filter(|row| row.0 != SCRIPTS) {
             self.start_manager(generation, role);
         }
     }
 
-    /// Whether the programs of all maps of a generation that begins run.
-    pub(crate) fn runs_maps_of(&mut self, generation: &Arc<Generation>) -> bool {
+    /// Whether the programs of all maps of a generation that begins run, and its pools.
+    pub(crate) fn runs_managers_of(&mut self, generation: &Arc<Generation>) -> bool {
         let live = self.managers.live.iter_mut();
         let mut of_it = live.filter(|manager| is_same(&manager.generation, generation));
         of_it.all(ManagerProcess::sees_whether_it_is_ready)
@@ -168,6 +168,9 @@ impl Parent<'_> {
                     ManagerRole::Map(number) => {
                         programs::map::serve(generation, parent, link, (number, is_first))
                     }
+                    ManagerRole::Pool(number) => {
+                        programs::pool::serve(generation, parent, link, (number, is_first))
+                    }
                 })
             }
             Ok(((link, _), Fork::Parent(pid))) => {
@@ -190,8 +193,7 @@ impl Parent<'_> {
             && is_same(&generation, &starting.child_pool.generation)
             && !is_ready
         {
-            let path = program(&starting.child_pool.generation, role);
-            let why = format!("mod_rewrite: could not start RewriteMap program {path}");
+            let why = cannot_start(&starting.child_pool.generation, role);
             starting.failed.get_or_insert(why);
             return true;
         }
@@ -230,7 +232,26 @@ fn what(generation: &Generation, role: ManagerRole) -> String {
         ManagerRole::Map(_) => {
             format!("the process that keeps the RewriteMap program {}", program(generation, role))
         }
+        ManagerRole::Pool(number) => {
+            format!("the process that keeps the {} processes", pool_name(generation, number))
+        }
     }
+}
+
+/// What is said of a generation that cannot begin without it.
+fn cannot_start(generation: &Generation, role: ManagerRole) -> String {
+    match role {
+        ManagerRole::Pool(number) => {
+            format!("the {} processes could not be started", pool_name(generation, number))
+        }
+        ManagerRole::Map(_) | ManagerRole::Scripts => {
+            format!("mod_rewrite: could not start RewriteMap program {}", program(generation, role))
+        }
+    }
+}
+
+fn pool_name(generation: &Generation, number: usize) -> &'static str {
+    generation.server.process_pools().get(number).map_or("", |pool| pool.name)
 }
 
 /// The program of a map.

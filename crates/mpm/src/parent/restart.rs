@@ -59,7 +59,7 @@ impl Parent<'_> {
         };
         let child_pool = ChildPool::new(generation.clone(), count, rate);
         self.starting = Some(Starting { child_pool, order, failed: None, lost: 0 });
-        self.start_map_managers(generation);
+        self.start_first_managers(generation);
         self.fill_up();
     }
 
@@ -74,11 +74,11 @@ impl Parent<'_> {
         };
         let is_first = starting.child_pool.number() == self.current.number();
         let serving = self.children.serving(starting.child_pool.number());
-        let runs_maps = self.runs_maps_of(&starting.child_pool.generation);
+        let runs_managers = self.runs_managers_of(&starting.child_pool.generation);
         match &starting.failed {
             Some(failed) if is_first => return Err(failed.clone()),
             Some(failed) => self.abandon(&starting, failed),
-            None if serving < starting.child_pool.target() || !runs_maps => {
+            None if serving < starting.child_pool.target() || !runs_managers => {
                 self.starting = Some(starting);
             }
             None if is_first => {}

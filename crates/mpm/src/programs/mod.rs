@@ -12,6 +12,7 @@ mod cgi_queue;
 mod complaints;
 mod fcgid;
 pub(crate) mod map;
+pub(crate) mod pool;
 mod running;
 mod suexec;
 

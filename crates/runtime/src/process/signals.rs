@@ -102,6 +102,31 @@ impl AsFd for Signals {
     }
 }
 
+/// The signal that asks a process of a pool to leave when it has nothing to do. All others do what
+/// they do by default, also to the programs that it starts.
+pub struct LeaveSignal {
+    descriptor: File,
+}
+
+impl LeaveSignal {
+    /// Take it, in a process that was just forked.
+    ///
+    /// # Errors
+    /// When descriptors are used up.
+    pub fn take() -> io::Result<Self> {
+        sys::restore_signals();
+        sys::ignore_signal(libc::SIGPIPE);
+        sys::set_blocked_signals(&[libc::SIGUSR1]);
+        Ok(Self { descriptor: sys::signal_descriptor(&[libc::SIGUSR1])? })
+    }
+}
+
+impl AsFd for LeaveSignal {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
 /// Let faults end the process at once, as its parent expects.
 pub fn restore_fatal() {
     for signal in [libc::SIGSEGV, libc::SIGBUS] {

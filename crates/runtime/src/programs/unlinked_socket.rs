@@ -18,6 +18,7 @@ const QUEUE: i32 = 16;
 const NAME_BYTES: usize = 16;
 
 /// Where a program can be reached.
+#[derive(Debug)]
 pub struct UnlinkedSocket {
     /// The socket in the file system. Its name is gone.
     inode: OwnedFd,
@@ -30,25 +31,41 @@ impl UnlinkedSocket {
     /// # Errors
     /// When the folder cannot be used, or descriptors are used up.
     pub fn open(folder: &Path) -> io::Result<(Self, File)> {
+        Self::open_for(folder, QUEUE)
+    }
+
+    /// The same, at which so many connections may wait. Whoever has the descriptor may connect, as
+    /// whichever user: nobody else knows a way to it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_for(folder: &Path, queue: i32) -> io::Result<(Self, File)> {
         let (path, private) = private_folder(folder)?;
-        let opened = Self::open_in(&private);
+        let opened = Self::open_in(&private, queue);
         // The folder is empty again, unless something went wrong before.
         let _ = rustix::fs::unlinkat(&private, c"socket", AtFlags::empty());
         let _ = rustix::fs::unlinkat(CWD, path.as_path(), AtFlags::REMOVEDIR);
         opened
     }
 
-    fn open_in(private: &OwnedFd) -> io::Result<(Self, File)> {
+    fn open_in(private: &OwnedFd, queue: i32) -> io::Result<(Self, File)> {
         // Not blocking would be seen by the program, which shares the state of the socket.
         let socket =
             socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         // Names of sockets are short; that of a folder need not be.
         let name = format!("/proc/self/fd/{}/socket", private.as_raw_fd());
         bind(&socket, &SocketAddrUnix::new(name.as_str())?)?;
-        listen(&socket, QUEUE)?;
+        rustix::fs::chmodat(private, c"socket", Mode::from_raw_mode(0o666), AtFlags::empty())?;
+        listen(&socket, queue)?;
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let inode = rustix::fs::openat(private, c"socket", flags, Mode::empty())?;
         Ok((Self { inode }, File::from(socket)))
+    }
+
+    /// A name by which this process, and each that is forked from it, can connect as long as this
+    /// lives.
+    pub fn path(&self) -> std::path::PathBuf {
+        format!("/proc/self/fd/{}", self.inode.as_raw_fd()).into()
     }
 
     /// Connect. The connection never waits, and neither does this.
@@ -100,8 +117,12 @@ pub fn input_pipe() -> io::Result<(File, File)> {
     Ok((File::from(reader), File::from(writer)))
 }
 
-/// Only this end: the program expects a pipe that waits.
-fn never_wait(end: &OwnedFd) -> io::Result<()> {
+/// Have a descriptor never wait: only this end of a pipe, whose other end the program expects to.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn never_wait(end: impl AsFd) -> io::Result<()> {
+    let end = end.as_fd();
     let flags = rustix::fs::fcntl_getfl(end)? | OFlags::NONBLOCK;
     Ok(rustix::fs::fcntl_setfl(end, flags)?)
 }

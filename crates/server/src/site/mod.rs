@@ -27,6 +27,7 @@ pub mod world;
 
 use crate::identity::Tokens;
 use crate::map_program::MapProgram;
+use crate::process_pool::ProcessPool;
 use crate::resolve::{Root, Roots};
 use crate::site::proxy_protocol::ProxyProtocol;
 use builder::{Builder, ServerDraft};
@@ -65,6 +66,8 @@ pub struct Site {
     /// Programs of maps that run as long as the server does; modules add theirs when the site is
     /// opened.
     pub map_programs: Vec<MapProgram>,
+    /// Pools of processes that modules have added when the site was opened.
+    pub process_pools: Vec<ProcessPool>,
     /// Modules that are there; `None` is all.
     pub loaded: Option<Vec<&'static str>>,
     /// The configuration as it was read, for server-info; empty where nobody can ask for it.
@@ -152,6 +155,7 @@ impl Site {
             server_root: server.root.clone(),
             may_run_programs: server.may_run_programs,
             map_programs: Vec::new(),
+            process_pools: Vec::new(),
             loaded,
             language,
             slash,
