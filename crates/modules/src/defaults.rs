@@ -34,6 +34,8 @@ pub struct Serve {
 /// Who runs PHP scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Php {
+    /// This server itself, with its module file.
+    Embedded,
     /// What this handler names.
     Handler(String),
     /// Processes of this program, which the server keeps.
@@ -113,8 +115,12 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
          </Location>\n"
     ));
     if let Some(php) = &serve.php {
+        if *php == Php::Embedded {
+            text.push_str("PHPModuleFile auto\n");
+        }
         text.push_str("<FilesMatch \"\\.(?:php|phtml|phar)$\">\n");
         text.push_str(&match php {
+            Php::Embedded => "SetHandler application/x-httpd-php\n".to_owned(),
             Php::Handler(handler) => format!("SetHandler \"{handler}\"\n"),
             Php::Program(program) => {
                 format!("SetHandler fcgid-script\nOptions +ExecCGI\nFcgidWrapper \"{program}\"\n")

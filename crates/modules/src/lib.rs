@@ -55,6 +55,7 @@ mod watchdog;
 
 pub use configuration::{Configured, DumpFacts, Httpd, RefusedConfiguration};
 pub use defaults::{Php, Serve};
+pub use gateway::php::{MODULE_FILE as PHP_MODULE_FILE, module_file as php_module_file};
 pub use serve::ConfigurationReport;
 
 use content::{filter, include};

@@ -41,9 +41,9 @@ Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configur
                        takes a free one; default 127.0.0.1:8080
   --mpm NAME           how connections are spread over processes and threads: event (default),
                        worker or prefork; without it the last LoadModule of an MPM decides
-  --php WHAT           who runs PHP scripts: a PHP-FPM at unix:/PATH/OF.sock or HOST:PORT,
-                       processes of php-cgi (cgi), whichever of the two is found first (auto), or
-                       nobody (off, the default: 503)
+  --php WHAT           who runs PHP scripts: this server (embed), a PHP-FPM at unix:/PATH/OF.sock
+                       or HOST:PORT, processes of php-cgi (cgi), whichever of these is found first
+                       (auto), or nobody (off, the default: 503)
   --config FILE        take the configuration from FILE instead of DIR and the defaults; a relative
                        path in it begins at the folder of FILE, or at its ServerRoot
   -c 'LINE'            a line of Apache's configuration language, applied after the defaults or

@@ -1,5 +1,5 @@
-//! `--php`: who runs the scripts of a folder that is served without a configuration: a PHP-FPM, or
-//! php-cgi processes that the server keeps itself.
+//! `--php`: who runs the scripts of a folder that is served without a configuration: PHP in processes
+//! of the server itself, a PHP-FPM, or php-cgi processes that the server keeps.
 
 #![expect(clippy::disallowed_methods, reason = "paths are looked for before the server starts")]
 
@@ -29,13 +29,21 @@ pub(crate) struct Runner {
 pub(crate) fn parse(value: &str) -> Result<Option<Runner>, Problem> {
     match value {
         "off" => Ok(None),
+        "embed" => embedded().map(Some).ok_or_else(|| {
+            let text = format!(
+                "--php embed: there is no {} beside trivet or in ../lib/trivet (make php-module \
+                 builds it)",
+                modules::PHP_MODULE_FILE
+            );
+            Problem::Failed(text)
+        }),
         "cgi" => php_cgi().map(Some).ok_or_else(|| {
             let text =
                 "--php cgi: there is no php-cgi in PATH; install it (Debian: apt install php-cgi)";
             Problem::Failed(text.into())
         }),
         "auto" => {
-            let found = find(&FOLDERS.map(Path::new)).or_else(php_cgi);
+            let found = embedded().or_else(|| find(&FOLDERS.map(Path::new))).or_else(php_cgi);
             Ok(Some(found.unwrap_or_else(nobody)))
         }
         value => named(value).map(Some),
@@ -45,11 +53,19 @@ pub(crate) fn parse(value: &str) -> Result<Option<Runner>, Problem> {
 /// Nothing was found that runs scripts.
 fn nobody() -> Runner {
     let shown = format!(
-        "PHP scripts are answered with 503: there is neither a running PHP-FPM in {} nor a \
-         php-cgi in PATH (Debian: apt install php-fpm, or php-cgi).",
+        "PHP scripts are answered with 503: there is neither a PHP module of Trivet (make \
+         php-module) nor a running PHP-FPM in {} nor a php-cgi in PATH (Debian: apt install php-fpm, \
+         or php-cgi).",
         FOLDERS.join(", ")
     );
     Runner { php: None, shown }
+}
+
+/// PHP by the module file of this server.
+fn embedded() -> Option<Runner> {
+    let path = modules::php_module_file()?;
+    let shown = format!("PHP scripts are run by this server, with {}.", path.display());
+    Some(Runner { php: Some(Php::Embedded), shown })
 }
 
 /// The php-cgi of this machine.
@@ -101,7 +117,7 @@ fn named(value: &str) -> Result<Runner, Problem> {
         return Ok(of_fpm(format!("proxy:fcgi://{value}"), value));
     }
     Err(Problem::Usage(format!(
-        "--php {value} is unknown: write auto, cgi, off, unix:/PATH/OF.sock or \
+        "--php {value} is unknown: write auto, embed, cgi, off, unix:/PATH/OF.sock or \
          HOST:PORT"
     )))
 }

@@ -28,7 +28,7 @@ pub(super) static SERVER_SETTINGS: ServerKey<EngineSettings> = ServerKey::new();
 static THREAD: ThreadKey<PhpThread> = ThreadKey::new();
 
 /// The name of the module file.
-const FILE_NAME: &str = "libtrivet_php.so";
+pub const MODULE_FILE: &str = "libtrivet_php.so";
 
 /// Where it is installed, beside the folder of the executable.
 const INSTALLED: [&str; 2] = ["../lib/trivet", "../lib64/trivet"];
@@ -146,10 +146,10 @@ pub(super) fn open(site: &mut Site) -> Result<(), String> {
             let opened = Module::open(path);
             Ok(opened.map_err(|error| format!("PHPModuleFile {}: {error}", path.display()))?)
         }
-        ModuleFile::Found => match find() {
+        ModuleFile::Found => match module_file() {
             Some(path) => Module::open(&path).map_err(|error| error.to_string()),
             None => Err(format!(
-                "there is no {FILE_NAME} beside the executable or in ../lib/trivet (make \
+                "there is no {MODULE_FILE} beside the executable or in ../lib/trivet (make \
                  php-module builds it)"
             )),
         },
@@ -176,11 +176,11 @@ pub(super) fn open(site: &mut Site) -> Result<(), String> {
 
 /// The module file beside this executable, or where it is installed.
 #[expect(clippy::disallowed_methods, reason = "before the server starts")]
-fn find() -> Option<PathBuf> {
+pub fn module_file() -> Option<PathBuf> {
     let executable = std::env::current_exe().ok()?;
     let folder = executable.parent()?;
     let folders = [folder.to_owned()].into_iter().chain(INSTALLED.map(|name| folder.join(name)));
-    folders.map(|folder| folder.join(FILE_NAME)).find(|path| path.exists())
+    folders.map(|folder| folder.join(MODULE_FILE)).find(|path| path.exists())
 }
 
 /// Where PHP finds its settings: those of Debian's mod_php, where it is installed, so that scripts

@@ -18,6 +18,7 @@ mod worker;
 
 use crate::proxy_fcgi::FcgiJob;
 use engine::{Engine, PhpThread};
+pub use engine::{MODULE_FILE, module_file};
 use live::LiveScript;
 use message::Status;
 use runtime::file::{Errno, FileType};

@@ -35,6 +35,9 @@ const SPARE_MAX: usize = 8;
 /// How long a process stays that has nothing to do, beside `PHPMaxSpareServers`.
 const IDLE_MS: u64 = 10_000;
 
+/// What the log calls the processes.
+const NAME_IN_LOG: &str = "the PHP processes";
+
 /// How long a script may be silent. As with mod_php its own limits end it.
 const SILENCE_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -78,8 +81,8 @@ impl PoolWork for PhpWork {
         self.engine.enter_child();
     }
 
-    fn serve(&self, _: &Server, connection: File) -> bool {
-        worker::serve(&self.engine, connection, self.requests_max)
+    fn serve(&self, server: &Server, connection: File) -> bool {
+        worker::serve(&self.engine, server, connection, self.requests_max)
     }
 }
 
@@ -96,7 +99,7 @@ pub(super) fn open(
     let limits = limits(settings);
     let mut worker = ProxyWorker::of_server("localhost", SILENCE_MS, None)?;
     worker.parameters.max = u32::try_from(limits.most).ok();
-    let target = Arc::new(FcgiTarget::new(Some(socket.path()), "localhost")?);
+    let target = Arc::new(FcgiTarget::new(Some(socket.path()), "localhost")?.called(NAME_IN_LOG));
     let work = PhpWork { engine: engine.clone(), requests_max: settings.requests_max };
     let listener = Arc::new(listener);
     let pool = ProcessPool { name: "PHP", listener, limits, work: Arc::new(work) };

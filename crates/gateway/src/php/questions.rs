@@ -3,9 +3,9 @@
 
 use super::live::RunningScript;
 use php::{Answer, Asked, ReplyPairs};
-use server::identity;
 use server::response::Notes;
 use server::table::Table;
+use server::{Server, identity};
 
 /// What is answered without the request: all but what a URL leads to.
 pub(super) fn answer(
@@ -38,8 +38,8 @@ pub(super) fn answer(
             Answer::pairs(fields.into_iter().map(pair).collect())
         }
         Asked::ResponseFields(fields) => Answer::pairs(fields),
-        Asked::Server => about_server(script),
-        Asked::Modules => Answer::pairs(modules(script)),
+        Asked::Server => about_server(&script.server, script.host),
+        Asked::Modules => Answer::pairs(modules(&script.server)),
         // The response has begun: the client has what there is already.
         Asked::Finish(_) => Answer::status(200),
         // The request is gone that could be asked.
@@ -53,29 +53,29 @@ fn pairs(table: &Table) -> ReplyPairs {
 }
 
 /// The version, and what phpinfo() shows (PHP_MINFO of mod_php).
-fn about_server(script: &RunningScript) -> Answer {
-    let site = &script.server.site;
+pub(super) fn about_server(server: &Server, host: usize) -> Answer {
+    let site = &server.site;
     let version = identity::banner(site.tokens);
     let row = |name: &str, value: String| (name.as_bytes().to_vec(), value.into_bytes());
     let mut rows = vec![row("Apache Version", version.to_owned())];
-    if let Some(host) = site.hosts.get(script.host) {
-        if let Some(admin) = &host.server_admin {
+    if let Some(of) = site.hosts.get(host) {
+        if let Some(admin) = &of.server_admin {
             rows.push(row("Server Administrator", admin.clone()));
         }
-        let (timeout, idle) = (host.timing.timeout_ms / 1000, host.timing.keep_alive_timeout_ms);
+        let (timeout, idle) = (of.timing.timeout_ms / 1000, of.timing.keep_alive_timeout_ms);
         rows.push(row("Timeouts", format!("Connection: {timeout} - Keep-Alive: {}", idle / 1000)));
-        let is_virtual = if script.host == 0 { "No" } else { "Yes" };
+        let is_virtual = if host == 0 { "No" } else { "Yes" };
         rows.push(row("Virtual Server", is_virtual.to_owned()));
     }
     rows.push(row("Server Root", site.server_root.display().to_string()));
-    let names: Vec<Vec<u8>> = modules(script).into_iter().map(|row| row.0).collect();
+    let names: Vec<Vec<u8>> = modules(server).into_iter().map(|row| row.0).collect();
     rows.push((b"Loaded Modules".to_vec(), names.join(&b' ')));
     Answer::Reply { status: 200, text: Some(version.as_bytes().to_vec()), pairs: rows }
 }
 
 /// The names of the files of modules, without what follows the dot (apache_get_modules).
-fn modules(script: &RunningScript) -> ReplyPairs {
-    let files = script.server.all_modules.loaded_files(script.server.site.loaded.as_deref());
+pub(super) fn modules(server: &Server) -> ReplyPairs {
+    let files = server.all_modules.loaded_files(server.site.loaded.as_deref());
     let stem = |file: &str| file.split('.').next().unwrap_or_default().as_bytes().to_vec();
     files.map(|file| (stem(file), Vec::new())).collect()
 }

@@ -4,11 +4,13 @@
 
 use super::engine::Engine;
 use super::pool::parameter;
+use super::questions;
 use fastcgi::record::{EndRequest, ProtocolStatus, Role};
 use fastcgi::responder::{Responder, ServerEvent};
 use php::{
     Answer, Asked, Output, ReplyPairs, ScriptHead, ScriptRequest, ScriptRun, Setting, Stacks, Step,
 };
+use server::Server;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::rc::Rc;
@@ -19,7 +21,12 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// Serve a connection to its end. Says whether the process may have another one: after
 /// `requests_max` requests it is used up.
-pub(super) fn serve(engine: &Engine, connection: File, requests_max: Option<u64>) -> bool {
+pub(super) fn serve(
+    engine: &Engine,
+    of: &Server,
+    connection: File,
+    requests_max: Option<u64>,
+) -> bool {
     let mut server = Connection {
         socket: connection,
         responder: Responder::default(),
@@ -30,7 +37,7 @@ pub(super) fn serve(engine: &Engine, connection: File, requests_max: Option<u64>
     };
     let stacks = Rc::new(Stacks::default());
     while let Some(keeps) = server.next_request() {
-        if !server.answer(engine, &stacks) {
+        if !server.answer(engine, of, &stacks) {
             break;
         }
         if requests_max.is_some_and(|most| engine.count_request() >= most) {
@@ -129,7 +136,7 @@ impl Connection {
     }
 
     /// Run the script. Says whether another request may come.
-    fn answer(&mut self, engine: &Engine, stacks: &Rc<Stacks>) -> bool {
+    fn answer(&mut self, engine: &Engine, of: &Server, stacks: &Rc<Stacks>) -> bool {
         let Some(script) = script(&self.responder) else { return false };
         let Some(Ok(mut run)) =
             engine.interpreter().map(|started| ScriptRun::new(&started, stacks, script))
@@ -139,7 +146,7 @@ impl Connection {
         let mut script = RunningScript { is_gone: false, is_body_over: false, is_finished: false };
         let mut answer = Answer::Go;
         while let Some(step) = run.resume(answer) {
-            answer = script.take(self, step);
+            answer = script.take(self, of, step);
         }
         if !script.is_finished && !script.is_gone {
             script.end(self);
@@ -169,7 +176,7 @@ struct RunningScript {
 }
 
 impl RunningScript {
-    fn take(&mut self, server: &mut Connection, step: Step) -> Answer {
+    fn take(&mut self, server: &mut Connection, of: &Server, step: Step) -> Answer {
         match step {
             Step::Wrote(output) => {
                 self.write(server, output);
@@ -180,11 +187,11 @@ impl RunningScript {
                 self.write(server, output);
                 Answer::Go
             }
-            Step::Asks(asked) => self.reply(server, asked),
+            Step::Asks(asked) => self.reply(server, of, asked),
         }
     }
 
-    fn reply(&mut self, server: &mut Connection, asked: Asked) -> Answer {
+    fn reply(&mut self, server: &mut Connection, of: &Server, asked: Asked) -> Answer {
         let variables = |server: &Connection| -> ReplyPairs {
             let all = server.responder.params().flatten();
             all.filter(|pair| is_variable(pair.0))
@@ -214,7 +221,8 @@ impl RunningScript {
                 Answer::status(if self.is_gone { 500 } else { 200 })
             }
             Asked::Note(_) | Asked::SetNote(..) | Asked::SetVariable(..) => Answer::text(None),
-            Asked::Server | Asked::Modules => Answer::pairs(Vec::new()),
+            Asked::Server => questions::about_server(of, 0),
+            Asked::Modules => Answer::pairs(questions::modules(of)),
             // The server is not asked in the middle of a script.
             Asked::LookUp(_) | Asked::Include(..) => Answer::status(500),
         }

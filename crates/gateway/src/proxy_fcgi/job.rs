@@ -200,7 +200,12 @@ impl FcgiJob {
             let set = request.tables.env.clone();
             self.request(request, &work)?;
             let told = std::mem::replace(&mut request.tables.env, set);
-            let text = format!("the FastCGI application at {} would be asked", self.target.shown());
+            let text = match self.is_php {
+                true => "a PHP process of this server would be asked".to_owned(),
+                false => {
+                    format!("the FastCGI application at {} would be asked", self.target.shown())
+                }
+            };
             return Ok(request.unasked(text, &told));
         }
         let worker = self.worker.as_ref().filter(|worker| worker.may_fail());

@@ -21,6 +21,8 @@ pub(crate) struct FcgiTarget {
     name: String,
     /// Where to connect to, if nobody has to be asked for that.
     known: Option<Arc<[Address]>>,
+    /// What the log calls it, where its socket has no name that tells anything.
+    label: Option<&'static str>,
 }
 
 /// Where it listens.
@@ -148,7 +150,12 @@ impl FcgiTarget {
         };
         let known = place.address();
         let (prefix, name) = (format!("proxy:fcgi://{shown}"), format!("{host}:{port}"));
-        Ok(Self { place, prefix, name, known })
+        Ok(Self { place, prefix, name, known, label: None })
+    }
+
+    /// The same application, which the log calls so.
+    pub(crate) fn called(self, label: &'static str) -> Self {
+        Self { label: Some(label), ..self }
     }
 
     /// The same application, at a socket.
@@ -178,6 +185,9 @@ impl FcgiTarget {
 
     /// What the log calls it.
     pub(super) fn shown(&self) -> String {
+        if let Some(label) = self.label {
+            return label.to_owned();
+        }
         match &self.place {
             TargetAddress::Socket(path) => path.display().to_string(),
             TargetAddress::Port(host) => host.clone(),
