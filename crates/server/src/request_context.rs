@@ -192,6 +192,8 @@ impl<'a> RequestContext<'a> {
         let handler = sub.mapping.context_info.handler;
         let context_info = std::mem::take(&mut self.mapping.context_info);
         sub.mapping.context_info = ContextInfo { handler, ..context_info };
+        // Its own variables come behind those of the look-up, which began with a copy of them.
+        sub.tables.env.add_below(&self.tables.env);
         let mut notes = std::mem::take(&mut self.tables.notes);
         sub.tables.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.tables.notes = notes;
