@@ -19,6 +19,7 @@ use crate::site::lexical;
 use crate::steps::StepKind;
 use crate::waiting::{NowOrLater, Waiting};
 use crate::{admit, map_question, walk};
+use message::path::EncodedSlashes;
 use message::{Method, Status};
 use runtime::file::{Errno, FileType};
 use std::rc::Rc;
@@ -108,7 +109,7 @@ pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), S
             }
             Ok(())
         }
-        Some(url) => Err(internal(request, &url)),
+        Some(url) => Err(internal(&url)),
         None => Ok(()),
     }
 }
@@ -345,19 +346,39 @@ pub async fn look_up_at<'a>(
 
 /// The internal redirect to a URL as it would stand in a request: escaped, with its query
 /// (ap_internal_redirect).
-pub fn internal(request: &RequestContext<'_>, url: &[u8]) -> Stop {
+pub fn internal(url: &[u8]) -> Stop {
     // What would be a fragment is lost (apr_uri_parse).
     let url = url.split(|byte| *byte == b'#').next().unwrap_or(url);
-    let (raw, query) = match url.iter().position(|byte| *byte == b'?') {
-        Some(at) => (&url[..at], Some(url[at + 1..].to_vec())),
-        None => (url, None),
-    };
-    let mut path = Vec::new();
-    let slashes = request.host.encoded_slashes;
-    match message::path::decode_with(raw, &mut path, request.host.merge_slashes, slashes) {
-        Ok(()) => Stop::Internal(path, query),
-        Err(bad) => Failure::new(bad.status(), "core", bad.why()).id(10244).into(),
+    match url.iter().position(|byte| *byte == b'?') {
+        Some(at) => Stop::Internal(url[..at].to_vec(), Some(url[at + 1..].to_vec())),
+        None => Stop::Internal(url.to_vec(), None),
     }
+}
+
+/// From the path as it was sent or as a redirect within the server has named it to the one that
+/// the server works with (ap_process_request_internal).
+pub(crate) fn decode_path(request: &mut RequestContext<'_>) -> Result<(), Failure> {
+    let sent = std::mem::take(&mut request.path);
+    let Host { merge_slashes, encoded_slashes, .. } = *request.host;
+    let decoded =
+        message::path::decode_with(&sent, &mut request.path, merge_slashes, encoded_slashes);
+    let Err(bad) = decoded else { return Ok(()) };
+    request.path.clear();
+    let slashes = EncodedSlashes::On;
+    if message::path::decode_with(&sent, &mut request.path, merge_slashes, slashes).is_err() {
+        request.path.clone_from(&sent); // for the log alone
+    }
+    Err(bad_path(bad.status(), &sent))
+}
+
+/// A path that is none.
+fn bad_path(status: Status, sent: &[u8]) -> Failure {
+    let sent = String::from_utf8_lossy(sent);
+    if status == Status::NOT_FOUND {
+        let text = format!("found %2f (encoded '/') in URI path ({sent}), returning 404");
+        return Failure::new(status, "core", text).id(26);
+    }
+    Failure::new(status, "core", format!("invalid URI path ({sent})")).id(10244).at_error()
 }
 
 /// Whether the place holds a regular file that this process may read.

@@ -201,8 +201,8 @@ impl<'a> RequestContext<'a> {
         *self = sub;
     }
 
-    /// The request for `path` that takes the place of this one (ap_internal_redirect). Variables
-    /// of this one are `REDIRECT_` variables of that, which has no notes yet. `logs` tells which of
+    /// The request for `path`, as it would be sent, that takes the place of this one
+    /// (ap_internal_redirect). Variables of this one are `REDIRECT_` variables of that, which has no notes yet. `logs` tells which of
     /// the logs with a condition it is written to.
     pub(crate) fn redirected(
         &self,
@@ -214,7 +214,8 @@ impl<'a> RequestContext<'a> {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
         // Logs tell the method of each.
         (next.method, next.status) = (self.exact_method(), status);
-        (next.path, next.query) = (path, query);
+        next.path = message::path::without_leading_slashes(&path).to_vec();
+        next.query = query;
         for (name, value) in self.tables.env.iter() {
             // These two tell of the request before this one only (ap_add_common_vars).
             if !matches!(name, "REDIRECT_URL" | "REDIRECT_QUERY_STRING") {

@@ -5,7 +5,7 @@ use super::{RanHandler, run};
 use crate::error_document;
 use crate::failure::{Failure, Stop};
 use crate::log_conditions;
-use crate::request_context::RequestContext;
+use crate::request_context::{LookupPurpose, RequestContext};
 use crate::response::Response;
 use message::Status;
 
@@ -41,14 +41,16 @@ pub(super) async fn settle<'a>(
                     request.output.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
                     request.output.always.push(always);
                 }
-                match failed.take_if(|_| status != Status::OK) {
-                    // An error document that fails: the page of the first error mentions it. Rules
-                    // may have made it a request without a status again (ap_die_r).
-                    Some(first) => return first.page(request, ran, status),
-                    None => error_document::choose(request, &failure).inspect(|_| {
-                        failed.get_or_insert_with(|| FirstFailure::of(failure));
-                    }),
+                // An error document that fails, or another redirected request to which rules have
+                // given a status: the page of the first error mentions that. They may have made it
+                // a request without a status again (ap_die_r).
+                if status != Status::OK && request.lineage.purpose == LookupPurpose::Redirected {
+                    let first = failed.unwrap_or_else(|| FirstFailure::of(failure));
+                    return first.page(request, ran, status);
                 }
+                error_document::choose(request, &failure).inspect(|_| {
+                    failed.get_or_insert_with(|| FirstFailure::of(failure));
+                })
             }
         };
         let next = match next {
