@@ -202,8 +202,8 @@ impl<'a> RequestContext<'a> {
     }
 
     /// The request for `path`, as it would be sent, that takes the place of this one
-    /// (ap_internal_redirect). Variables of this one are `REDIRECT_` variables of that, which has no notes yet. `logs` tells which of
-    /// the logs with a condition it is written to.
+    /// (ap_internal_redirect). Variables of this one are `REDIRECT_` variables of that, which has
+    /// no notes yet. `logs` tells which of the logs with a condition it is written to.
     pub(crate) fn redirected(
         &self,
         path: Vec<u8>,
