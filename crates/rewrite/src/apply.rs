@@ -155,7 +155,7 @@ impl Engine<'_, '_> {
     }
 
     /// A rule that appends to its own result would go on for ever.
-    fn check_length(&self, rule: &Rule) -> Result<(), Stop> {
+    fn check_length(&mut self, rule: &Rule) -> Result<(), Stop> {
         let most = 2 * self.request.host.limits.request_line_bytes;
         if self.url().len() <= most {
             return Ok(());
@@ -165,10 +165,11 @@ impl Engine<'_, '_> {
             "RewriteRule '{}' and URI '{url}' exceeded maximum length ({most})",
             rule.pattern
         );
+        self.request.status = Status::OK;
         Err(failure(text).into())
     }
 
-    fn check_rounds(&self, rule: &Rule, round: i64) -> Result<(), Stop> {
+    fn check_rounds(&mut self, rule: &Rule, round: i64) -> Result<(), Stop> {
         let most = rule.actions.rounds_max;
         if round < most {
             return Ok(());
@@ -179,6 +180,7 @@ impl Engine<'_, '_> {
              [N] flag",
             rule.pattern
         );
+        self.request.status = Status::OK;
         Err(failure(text).id(2596).into())
     }
 

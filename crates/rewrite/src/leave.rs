@@ -2,7 +2,6 @@
 //! elsewhere, or handed on to a backend.
 
 use crate::apply::Change;
-use crate::engine::check_field;
 use crate::notes;
 use crate::result::{Scheme, escaped, has_controls, with_prefix};
 use crate::settings::FolderSettings;
@@ -23,11 +22,12 @@ pub(crate) fn has_ended(request: &mut RequestContext<'_>) -> bool {
 /// A query that is sent on as it is has to be one.
 pub(crate) fn check_query(
     request: &RequestContext<'_>,
-    url: &[u8],
-    no_escape: bool,
+    change: Change<'_>,
     id: u32,
 ) -> Result<(), Stop> {
-    let is_escaped = Scheme::of(url).is_some() && !no_escape;
+    let url = request.mapping.rewritten.as_deref().unwrap_or_default();
+    // What is passed through is no URL here, whatever it looks like.
+    let is_escaped = Scheme::of(url).is_some() && !change.no_escape && !change.passes_through;
     if is_escaped || !request.query().is_some_and(has_controls) {
         return Ok(());
     }
@@ -114,9 +114,6 @@ pub(crate) fn redirect(
         format!("redirect to {} [REDIRECT/{}]", String::from_utf8_lossy(&url), status.code())
     });
     request.mapping.rewritten = Some(url.clone());
-    if let Err(failure) = check_field("Location", &url) {
-        return failure.into();
-    }
     Failure::redirect(status, url).into()
 }
 

@@ -66,7 +66,10 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     {
         // No folder but `/` has said anything about it (ap_process_request_internal).
         request.settings = request.host.sections.base.clone();
-        return Err(request.open_failure(*errno).into());
+        let failure = request.open_failure(*errno);
+        // It is the status of the request itself (ap_directory_walk).
+        request.status = failure.status;
+        return Err(failure.into());
     }
     request.mapping.links = trail.uniform;
     let sections = trail.sections;
