@@ -77,6 +77,8 @@ impl Engine<'_, '_> {
             self.check_length(rule)?;
             self.request.output.vary.get_mut().append(&mut self.decisive);
             if let Applied::Refused(status) = applied {
+                // It is the status of the request itself, too (ACTION_STATUS_SET).
+                self.request.status = status;
                 return Ok(Outcome::Status(status.code()));
             }
             if flags.has(RuleFlags::STATUS) {

@@ -153,6 +153,7 @@ fn local(
         true => phase::place_of(request, url, own_parents)?,
         false => {
             let place = phase::in_document_root(request, url);
+            phase::check_below(request, &place)?;
             trace.say(2, request, None, || {
                 format!("prefixed with document_root to {}", shown_place(&place, url))
             });

@@ -24,6 +24,10 @@ use message::{Method, Status};
 use runtime::file::{Errno, FileType};
 use std::rc::Rc;
 
+/// A longer path is refused: the system takes 4096 bytes with the zero at the end, and APR leaves
+/// room for two slashes.
+const PATH_BYTES_MAX: usize = 4096 - 4;
+
 /// The filter that the body of this request has to pass, if one has to.
 pub fn input_filter(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
     request.phases().input.and_then(|choose| choose(request))
@@ -118,17 +122,29 @@ pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), S
 /// a folder is given to the system as it is. Under `MergeSlashes Off` it may have doubled slashes,
 /// which hide nothing from the sections for folders (ap_directory_walk of request.c).
 fn check_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    check_below(request, &request.mapping.place)?;
     let below = &mut request.mapping.place.below;
-    let leads_away = |part: &[u8]| part == b".." || part.contains(&0);
-    let is_refused = below.split(|byte| *byte == b'/').any(leads_away);
     let mut parts = below.strip_suffix(b"/").unwrap_or(below).split(|byte| *byte == b'/');
     if !below.is_empty() && parts.any(|part| matches!(part, b"" | b".")) {
         *below = lexical::below_root(below);
     }
-    if is_refused {
+    Ok(())
+}
+
+/// Whether a place may be looked at: it leads to something below its root, by a name that the
+/// system would take as a whole (ap_core_translate, with apr_filepath_merge).
+pub fn check_below(request: &RequestContext<'_>, place: &Place) -> Result<(), Failure> {
+    let leads_away = |part: &[u8]| part == b".." || part.contains(&0);
+    if place.below.split(|byte| *byte == b'/').any(leads_away) {
         let path = String::from_utf8_lossy(&request.path);
         let text = format!("{path} was mapped to a path outside its directory");
-        return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
+        return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error());
+    }
+    if place.root.path_bytes().len() + place.below.len() > PATH_BYTES_MAX {
+        let received = request.received();
+        let line = String::from_utf8_lossy(received.view().request_line()).into_owned();
+        let failure = Failure::new(Status::FORBIDDEN, "core", format!("Cannot map {line} to file"));
+        return Err(failure.id(127).os_error(Errno::NAMETOOLONG.raw_os_error()).at_error());
     }
     Ok(())
 }

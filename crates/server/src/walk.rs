@@ -66,6 +66,8 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     {
         // No folder but `/` has said anything about it (ap_process_request_internal).
         request.settings = request.host.sections.base.clone();
+        // It is called what cannot be passed.
+        name_place(request, found.path.len());
         let failure = request.open_failure(*errno);
         // It is the status of the request itself (ap_directory_walk).
         request.status = failure.status;
@@ -74,8 +76,7 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     request.mapping.links = trail.uniform;
     let sections = trail.sections;
     let FoundEntry { path, seen, path_info } = found;
-    let root_len = request.mapping.place.path().len() - request.mapping.place.below.len();
-    request.mapping.place.below.truncate(path.len().saturating_sub(root_len));
+    name_place(request, path.len());
     request.mapping.path_info = path_info;
     request.mapping.status = seen.status;
     request.found = seen.at;
@@ -88,6 +89,13 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     request.explain_sections(&matching.sections);
     request.mapping.folder_layers = Some(layers.clone());
     finish(request, layers, matching)
+}
+
+/// Leave so many bytes of the path of the place.
+fn name_place(request: &mut RequestContext<'_>, length: usize) {
+    let place = &mut request.mapping.place;
+    let root_length = place.path().len() - place.below.len();
+    place.below.truncate(length.saturating_sub(root_length));
 }
 
 /// What `look` finds on a way down. Where it meets a long `.htaccess` file that nobody has read yet
