@@ -267,8 +267,7 @@ fn time(part: TimePart) -> Vec<u8> {
 /// Whether a look-up may be made: one for the same path would make another, and so on
 /// (`subreq_ok`).
 pub(crate) fn may_look_up(request: &RequestContext<'_>) -> bool {
-    request.lineage.purpose != LookupPurpose::Sub
-        || request.tables.notes.get(notes::LOOKED_UP_FOR) != Some(&request.path)
+    request.lineage.purpose != LookupPurpose::Sub || request.lineage.looked_up_for != request.path
 }
 
 /// The value of a variable in the request that the URL would lead to.
@@ -331,12 +330,10 @@ async fn look_up<'a>(
         let mut sub = request.sub(url_beside(request, &path), None);
         let root = request.site().slash.clone();
         sub.mapping.place = Place { root, below: lexical::below_root(&path) };
-        sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
         let outcome = phase::process_place(&mut sub).await;
         return Some((sub, status(outcome)));
     }
     let mut sub = phase::request_for(request, path, Query::None).ok()?;
-    sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
     let outcome = match phase::check_depth(&sub) {
         Ok(()) => phase::process(&mut sub).await,
         Err(stop) => {

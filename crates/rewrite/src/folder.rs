@@ -3,7 +3,7 @@
 
 use crate::apply::Outcome;
 use crate::engine::Engine;
-use crate::leave::{check_query, has_ended, redirect, refused, substituted, to_backend};
+use crate::leave::{check_query, has_ended, redirect, substituted, to_backend};
 use crate::notes;
 use crate::result::Scheme;
 use crate::settings::{FolderSettings, HOST_SETTINGS, Options, SETTINGS};
@@ -55,6 +55,7 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let mut engine = Engine::new(request, Some(folder), trace);
     // As long as it stays there, it is what the request is called that fails.
     let outcome = engine.run(&settings.rules).await?;
+    check_query(request, &outcome, 10411)?;
     match outcome {
         Outcome::Unchanged => {
             let url = request.mapping.rewritten.take().unwrap_or_default();
@@ -64,9 +65,12 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
             request.mapping.path_info = path_info;
             Ok(())
         }
-        Outcome::Status(status) => Err(refused(status)),
+        Outcome::Status(failure) => {
+            request.status = Status::OK;
+            Err(failure.into())
+        }
+        Outcome::Refused(failure) => Err(failure.into()),
         Outcome::Changed(change) => {
-            check_query(request, change, 10411)?;
             let url = request.mapping.rewritten.take().unwrap_or_default();
             if let Some(backend) = url.strip_prefix(b"proxy:") {
                 return to_backend(request, backend, change.no_escape, 10160).map(drop);

@@ -4,7 +4,7 @@
 use crate::apply::Outcome;
 use crate::engine::Engine;
 use crate::flags::RuleFlags;
-use crate::leave::{check_query, has_ended, redirect, refused, to_backend};
+use crate::leave::{check_query, has_ended, redirect, to_backend};
 use crate::notes;
 use crate::result::Scheme;
 use crate::rule::Rule;
@@ -86,17 +86,22 @@ async fn rewritten(
     let mut engine = Engine::new(request, None, trace);
     // As long as it stays there, it is what the request is called that fails.
     let outcome = engine.run(&host.rules).await?;
+    check_query(request, &outcome, 10410)?;
     match outcome {
         Outcome::Unchanged => {
-            let url = request.mapping.rewritten.take().unwrap_or_default();
+            // Until another module has found a file, it is what the request is called.
             trace.say(1, request, None, || {
-                format!("pass through {}", String::from_utf8_lossy(&url))
+                let url = request.mapping.rewritten.as_deref().unwrap_or_default();
+                format!("pass through {}", String::from_utf8_lossy(url))
             });
             Ok(None)
         }
-        Outcome::Status(status) => Err(refused(status)),
+        Outcome::Status(failure) => {
+            request.status = Status::OK;
+            Err(failure.into())
+        }
+        Outcome::Refused(failure) => Err(failure.into()),
         Outcome::Changed(change) => {
-            check_query(request, change, 10410)?;
             let url = request.mapping.rewritten.take().unwrap_or_default();
             if let Some(backend) = url.strip_prefix(b"proxy:") {
                 return to_backend(request, backend, change.no_escape, 669).map(Some);

@@ -124,8 +124,7 @@ async fn conclude<'a>(
     if response.status == Status::OK {
         response.status = request.status;
     }
-    let bad_field = request.common.bad_field.take().or_else(|| response.bad_field());
-    if let Some(failure) = bad_field {
+    if let Some(failure) = settle::bad_field(&request, &response) {
         response = in_place_of(response.status, failure, &mut request, &mut ran).await;
     }
     // What a page is made of asks others.

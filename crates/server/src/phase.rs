@@ -76,7 +76,12 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
         let layers = walk::locations_only(request)?;
         condition::walk(request, layers).await?;
     }
-    request.mapping.place = match hook::first(&request.phases().translate, request).await? {
+    let mapped = hook::first(&request.phases().translate, request).await;
+    if mapped.is_err() {
+        // It is called nothing, unless a rule has a name for it.
+        request.mapping.rewritten.get_or_insert_default();
+    }
+    request.mapping.place = match mapped? {
         Some(place) => place,
         None => {
             let place = in_document_root(request, &request.path);
@@ -87,7 +92,9 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
             place
         }
     };
-    check_place(request)
+    check_place(request)?;
+    request.mapping.rewritten = None;
+    Ok(())
 }
 
 /// What comes behind the walk: all there is for a look-up whose place and settings are known.

@@ -165,7 +165,7 @@ impl<'a> RequestContext<'a> {
     /// A look-up of another URL path on behalf of this request (ap_sub_req_lookup_uri).
     pub fn sub(&self, path: Vec<u8>, query: Option<Vec<u8>>) -> Self {
         let mut sub = Self::new(self.context, self.host, self.client.received.clone());
-        sub.lineage = self.lineage.of_look_up();
+        sub.lineage = self.lineage.of_look_up(&self.path);
         sub.method = Some(match self.method {
             Some(Method::Head) => Method::Head,
             _ => Method::Get,

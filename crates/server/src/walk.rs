@@ -66,8 +66,9 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     {
         // No folder but `/` has said anything about it (ap_process_request_internal).
         request.settings = request.host.sections.base.clone();
-        // It is called what cannot be passed.
+        // It is called what cannot be passed, and the rest is behind that.
         name_place(request, found.path.len());
+        request.mapping.path_info = found.path_info;
         let failure = request.open_failure(*errno);
         // It is the status of the request itself (ap_directory_walk).
         request.status = failure.status;

@@ -22,6 +22,11 @@ pub(super) async fn settle<'a>(
         let next = match outcome {
             Ok(mut response) => {
                 if let Some(first) = failed {
+                    if let Some(bad) = bad_field(request, &response) {
+                        request.log_failure(&bad);
+                        request.output.always.clear();
+                        return first.page(request, ran, status);
+                    }
                     response.status = status;
                     response.adopt(first.failure);
                 }
@@ -68,6 +73,11 @@ pub(super) async fn settle<'a>(
         }
         outcome = Box::pin(run(request, ran)).await;
     }
+}
+
+/// What is wrong with a field of an answer, or with one that a rule wanted it to have.
+pub(super) fn bad_field(request: &RequestContext<'_>, response: &Response) -> Option<Failure> {
+    request.common.bad_field.take().or_else(|| response.bad_field())
 }
 
 /// Of all requests in a row that have a status already, the first, and what was said of it.

@@ -204,7 +204,9 @@ fn script(request: &RequestContext<'_>, env: &mut Table) {
     message::path::encode(info, &mut url);
     if let Some(found) = phase::lead(request, &url) {
         let there = found.filename_with_slash();
-        env.put("PATH_TRANSLATED", [there, found.mapping.path_info].concat());
+        if !there.is_empty() {
+            env.put("PATH_TRANSLATED", [there, found.mapping.path_info].concat());
+        }
     }
 }
 
