@@ -77,19 +77,8 @@ impl Engine<'_, '_> {
                 self.say_in_log(2, output);
                 last = Some(rule);
             }
-            if let Err(failure) = self.check_length(rule) {
-                return Ok(Outcome::Status(failure));
-            }
-            self.request.output.vary.get_mut().append(&mut self.decisive);
-            if let Applied::Refused(status) = applied {
-                // It is the status of the request itself, too (ACTION_STATUS_SET).
-                self.request.status = status;
-                return Ok(Outcome::Refused(Failure::new(status, MODULE, "")));
-            }
-            if flags.has(RuleFlags::STATUS) {
-                let status = Status::new(rule.actions.status);
-                self.request.status = status.unwrap_or(Status::INTERNAL_SERVER_ERROR);
-                return Ok(Outcome::Status(Failure::new(self.request.status, MODULE, "")));
+            if let Some(answer) = self.answer(rule, &applied) {
+                return Ok(answer);
             }
             if matches!(applied, Applied::Changed) {
                 changed = Some((flags.has(RuleFlags::NO_ESCAPE), false));
@@ -118,6 +107,24 @@ impl Engine<'_, '_> {
         self.request.check_effort()?;
         let Some(changed) = changed else { return Ok(Outcome::Unchanged) };
         Ok(Outcome::Changed(self.change(changed, last)))
+    }
+
+    /// What a rule that has matched answers, if it does: that is the status of the request, too.
+    fn answer<'l>(&mut self, rule: &Rule, applied: &Applied) -> Option<Outcome<'l>> {
+        if let Err(failure) = self.check_length(rule) {
+            return Some(Outcome::Status(failure));
+        }
+        self.request.output.vary.get_mut().append(&mut self.decisive);
+        if let Applied::Refused(status) = *applied {
+            self.request.status = status;
+            return Some(Outcome::Refused(Failure::new(status, MODULE, "")));
+        }
+        if !rule.actions.flags.has(RuleFlags::STATUS) {
+            return None;
+        }
+        let status = Status::new(rule.actions.status);
+        self.request.status = status.unwrap_or(Status::INTERNAL_SERVER_ERROR);
+        Some(Outcome::Status(Failure::new(self.request.status, MODULE, "")))
     }
 
     /// The next rule that may match. Unless each step is told, most are passed over by how the

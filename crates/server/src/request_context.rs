@@ -206,7 +206,7 @@ impl<'a> RequestContext<'a> {
     /// no notes yet. `logs` tells which of the logs with a condition it is written to.
     pub(crate) fn redirected(
         &self,
-        path: Vec<u8>,
+        path: &[u8],
         query: Option<Vec<u8>>,
         status: Status,
         logs: impl FnOnce() -> Vec<usize>,
@@ -214,7 +214,7 @@ impl<'a> RequestContext<'a> {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
         // Logs tell the method of each.
         (next.method, next.status) = (self.exact_method(), status);
-        next.path = message::path::without_leading_slashes(&path).to_vec();
+        next.path = message::path::without_leading_slashes(path).to_vec();
         next.query = query;
         for (name, value) in self.tables.env.iter() {
             // These two tell of the request before this one only (ap_add_common_vars).

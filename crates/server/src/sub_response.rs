@@ -65,7 +65,7 @@ async fn answer(mut sub: RequestContext<'_>) -> Answered<'_> {
             Ok(response) => break Ok(response),
             Err(Stop::Failure(failure)) => break Err(failure),
             Err(Stop::Internal(path, query)) => {
-                let mut next = sub.redirected(path, query, sub.status, Vec::new);
+                let mut next = sub.redirected(&path, query, sub.status, Vec::new);
                 let depth = sub.lineage.depth;
                 (next.lineage.purpose, next.lineage.depth) = (LookupPurpose::Sub, depth);
                 if next.lineage.redirects > next.host.internal_limits.0 {

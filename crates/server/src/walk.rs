@@ -66,9 +66,7 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     {
         // No folder but `/` has said anything about it (ap_process_request_internal).
         request.settings = request.host.sections.base.clone();
-        // It is called what cannot be passed, and the rest is behind that.
-        name_place(request, found.path.len());
-        request.mapping.path_info = found.path_info;
+        name_place(request, &found);
         let failure = request.open_failure(*errno);
         // It is the status of the request itself (ap_directory_walk).
         request.status = failure.status;
@@ -76,11 +74,9 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     }
     request.mapping.links = trail.uniform;
     let sections = trail.sections;
-    let FoundEntry { path, seen, path_info } = found;
-    name_place(request, path.len());
-    request.mapping.path_info = path_info;
-    request.mapping.status = seen.status;
-    request.found = seen.at;
+    name_place(request, &found);
+    let FoundEntry { path, seen, .. } = found;
+    (request.mapping.status, request.found) = (seen.status, seen.at);
     let mut layers = request.host.sections.start();
     request.context.merged.lay(&request.host.sections, &mut layers, &sections);
     request.explain_sections(&sections);
@@ -92,11 +88,12 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     finish(request, layers, matching)
 }
 
-/// Leave so many bytes of the path of the place.
-fn name_place(request: &mut RequestContext<'_>, length: usize) {
+/// The place is called what was found, or what cannot be passed; the rest is behind that.
+fn name_place(request: &mut RequestContext<'_>, found: &FoundEntry) {
     let place = &mut request.mapping.place;
     let root_length = place.path().len() - place.below.len();
-    place.below.truncate(length.saturating_sub(root_length));
+    place.below.truncate(found.path.len().saturating_sub(root_length));
+    request.mapping.path_info.clone_from(&found.path_info);
 }
 
 /// What `look` finds on a way down. Where it meets a long `.htaccess` file that nobody has read yet

@@ -38,7 +38,7 @@ pub(super) async fn settle<'a>(
                     failed.get_or_insert_with(failure);
                 }
                 let logs = || log_conditions::chosen_before(request, status.code());
-                Ok(request.redirected(path, query, status, logs))
+                Ok(request.redirected(&path, query, status, logs))
             }
             Err(Stop::Failure(mut failure)) => {
                 request.log_failure(&failure);
