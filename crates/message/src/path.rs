@@ -75,6 +75,14 @@ pub fn decode_with(
     encoded: EncodedSlashes,
 ) -> Result<(), BadPath> {
     let Some(b'/') = raw.first() else { return Err(BadPath::NotAbsolute) };
+    let without_dots;
+    let raw = match encoded == EncodedSlashes::On && has_encoded_slash(raw) {
+        true => {
+            without_dots = without_dot_segments(raw, merge_slashes)?;
+            &without_dots
+        }
+        false => raw,
+    };
     out.push(b'/');
     // All of `root..segment` is a normal path ending in a slash; the open segment follows it.
     let root = out.len();
@@ -119,6 +127,47 @@ pub fn decode_with(
         Some((at, bad)) if at < out.len() => Err(bad),
         _ => Ok(()),
     }
+}
+
+fn has_encoded_slash(raw: &[u8]) -> bool {
+    raw.windows(3).any(|bytes| bytes[0] == b'%' && hex_pair(&bytes[1..]) == Some(b'/'))
+}
+
+/// An escaped path without its segments `.` and `..`. They go before an encoded slash is one, so
+/// that `/a%2fb/..` is the root and not a folder `/a/` (ap_process_request_internal).
+fn without_dot_segments(raw: &[u8], merge_slashes: bool) -> Result<Vec<u8>, BadPath> {
+    let mut segments: Vec<&[u8]> = Vec::new();
+    let mut rest = raw[1..].split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = rest.next() {
+        let is_last = rest.peek().is_none();
+        let dots = dots(segment);
+        match dots {
+            Some(2) => drop(segments.pop().ok_or(BadPath::AboveRoot)?),
+            Some(_) => {}
+            None if segment.is_empty() && merge_slashes && !is_last => {}
+            None => segments.push(segment),
+        }
+        // What a folder is left by ends with its slash.
+        if is_last && dots.is_some() {
+            segments.push(b"");
+        }
+    }
+    Ok(segments.iter().flat_map(|segment| [b"/", *segment].concat()).collect())
+}
+
+/// How many dots a segment is, if it is nothing else.
+fn dots(segment: &[u8]) -> Option<usize> {
+    let (mut rest, mut count) = (segment, 0);
+    while !rest.is_empty() {
+        let is_escape = rest[0] == b'%' && hex_pair(&rest[1..]) == Some(b'.');
+        rest = match rest[0] {
+            b'.' => &rest[1..],
+            _ if is_escape => &rest[3..],
+            _ => return None,
+        };
+        count += 1;
+    }
+    (1..=2).contains(&count).then_some(count)
 }
 
 /// Ends the open segment, which starts at `segment`, and returns where the next one starts.

@@ -99,6 +99,11 @@ fn encoded_slashes_allowed() {
     // A decoded slash may complete a dot segment; that must not slip through.
     assert_eq!(with(b"/a/..%2f..%2fb", EncodedSlashes::On), Err(BadPath::AboveRoot));
     assert_eq!(with(b"/a%2f..%2fb", EncodedSlashes::On).unwrap(), b"/b");
+    // Until it is decoded, it is part of the segment that `..` takes away.
+    assert_eq!(with(b"/a%2fb/..", EncodedSlashes::On).unwrap(), b"/");
+    assert_eq!(with(b"/a%2fb/../..", EncodedSlashes::On), Err(BadPath::AboveRoot));
+    assert_eq!(with(b"/x//%2e%2E/./a%2Fb/c", EncodedSlashes::On).unwrap(), b"/a/b/c");
+    assert_eq!(with(b"/a%2fb/c/.", EncodedSlashes::On).unwrap(), b"/a/b/c/");
 }
 
 #[test]

@@ -152,5 +152,5 @@ pub(crate) fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn 
         url.push(b'?');
         url.extend_from_slice(query);
     }
-    Err(phase::internal(request, &url))
+    Err(phase::internal(&url))
 }

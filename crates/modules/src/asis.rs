@@ -97,7 +97,7 @@ async fn as_it_is(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Hand
         let location = location.to_vec();
         request.set_method(Method::Get);
         request.output.always.extend(answer::fields(head.lasting));
-        return Err(phase::internal(request, &location));
+        return Err(phase::internal(&location));
     }
     let origin = Origin {
         root: request.mapping.place.root.clone(),

@@ -4,7 +4,7 @@
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
-use runtime::file::{Errno, FileType};
+use runtime::file::Errno;
 use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
 use server::hook::Hook;
@@ -186,49 +186,87 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     if SETTINGS.of(&settings).index().next().is_none() {
         return Ok(()); // `DirectoryIndex disabled`: mod_dir.c has no fallback for the folder, too
     }
+    let names: Vec<&str> = SETTINGS.of(&settings).index().collect();
     let mut refused = None;
-    for name in SETTINGS.of(&settings).index() {
-        let mut found = match phase::sub_request(request, name.as_bytes(), Query::Inherited) {
-            Ok(found) => found,
-            Err(stop) => {
-                note_refusal(&mut refused, stop);
-                continue;
-            }
-        };
-        match phase::process(&mut found).await {
-            Ok(()) if is_answer(&found) => {
+    for name in &names {
+        let place = SETTINGS.of(&settings).index_place.as_ref();
+        match look_up(request, name).await {
+            LookedUp::Answers(found) => {
                 if let Some(status) = SETTINGS.of(&settings).index_redirect() {
                     return Err(index_redirect(request, status, &found).into());
                 }
-                let text = || format!("DirectoryIndex: {name} answers");
-                explain(request, SETTINGS.of(&settings).index_place.as_ref(), text);
-                request.adopt(found);
+                explain(request, place, || format!("DirectoryIndex: {name} answers"));
+                request.adopt(*found);
                 return Ok(());
             }
-            // An index file that answers elsewhere does so for the folder as well.
-            Err(stop @ Stop::Internal(..)) if is_answer(&found) => {
-                found.note_place();
-                request.adopt(found);
-                return Err(stop);
+            LookedUp::Refuses(failure) if leads_on(&failure, names.len()) => {
+                return Err(failure.into());
             }
-            Ok(()) | Err(Stop::Internal(..)) => {
-                let text = || format!("DirectoryIndex: no {name} is there");
-                explain(request, SETTINGS.of(&settings).index_place.as_ref(), text);
+            LookedUp::Refuses(failure) => refused = Some(failure),
+            LookedUp::Nothing => {
+                explain(request, place, || format!("DirectoryIndex: no {name} is there"));
             }
-            Err(stop) => note_refusal(&mut refused, stop),
         }
-        // A better one may come to be there.
-        found.note_place();
     }
-    if let Some(stop) = refused {
-        return Err(stop);
+    if let Some(failure) = refused {
+        return Err(failure.into());
     }
     // For whoever says that there is none.
-    let tried: Vec<&str> = SETTINGS.of(&settings).index().collect();
-    request.tables.notes.set("dir-index-names", tried.join(","));
-    match wants_fallback(request)? {
-        true => fallback(request).await,
-        false => Ok(()),
+    request.tables.notes.set("dir-index-names", names.join(","));
+    Ok(())
+}
+
+/// What comes of the look-up of an index file or a fallback.
+enum LookedUp<'a> {
+    /// It is there, or something that needs none.
+    Answers(Box<RequestContext<'a>>),
+    /// Nothing is there.
+    Nothing,
+    /// Another status than 404, which a rule may have given it as well.
+    Refuses(Failure),
+}
+
+async fn look_up<'a>(request: &RequestContext<'a>, name: &str) -> LookedUp<'a> {
+    let mut found = match phase::sub_request(request, name.as_bytes(), Query::Inherited) {
+        Ok(found) => Box::new(found),
+        Err(Stop::Failure(failure)) => return refusal(failure),
+        Err(Stop::Internal(..)) => return LookedUp::Nothing,
+    };
+    match phase::process(&mut found).await {
+        Ok(()) if is_answer(&found) => {}
+        // A better one may come to be there.
+        Ok(()) => found.note_place(),
+        Err(Stop::Failure(failure)) => {
+            found.note_place();
+            return refusal(failure);
+        }
+        // What answers it elsewhere does so for the request as well, unless a rule says otherwise.
+        Err(Stop::Internal(path, query)) => {
+            found.note_place();
+            let query = query.map(|query| [b"?", &query[..]].concat());
+            found.mapping.redirect = Some([path, query.unwrap_or_default()].concat());
+        }
+    }
+    match found.status {
+        Status::OK if is_answer(&found) => LookedUp::Answers(found),
+        Status::OK => LookedUp::Nothing,
+        status => refusal(Failure::new(status, "dir", "")),
+    }
+}
+
+/// That nothing is there is no refusal.
+fn refusal<'a>(failure: Failure) -> LookedUp<'a> {
+    match failure.status {
+        Status::NOT_FOUND => LookedUp::Nothing,
+        _ => LookedUp::Refuses(failure),
+    }
+}
+
+/// Whether the client is told at once, and no other name is tried.
+fn leads_on(failure: &Failure, names: usize) -> bool {
+    match failure.status {
+        Status::NOT_ACCEPTABLE | Status::UNAUTHORIZED => names == 1,
+        status => (300..400).contains(&status.code()),
     }
 }
 
@@ -244,49 +282,42 @@ fn explain(
     }
 }
 
-/// Keep the first refusal; that nothing is there is none.
-fn note_refusal(refused: &mut Option<Stop>, stop: Stop) {
-    match stop {
-        Stop::Failure(failure) if failure.status == Status::NOT_FOUND => {}
-        stop => {
-            refused.get_or_insert(stop);
-        }
-    }
-}
-
 /// Whether an index file is there, or something that needs none. As in httpd one that may not be
 /// read is one as well: a script perhaps, and else refused.
 fn is_answer(found: &RequestContext<'_>) -> bool {
     phase::is_regular(found) || found.mapping.backend.is_some()
 }
 
-/// Whether `FallbackResource` answers: nothing else is there (mod_dir.c, fixup_dflt).
+/// Whether `FallbackResource` answers: nothing else is there (mod_dir.c, dir_fixups). For a folder
+/// without an index file it is what is looked up instead of that.
 fn wants_fallback(request: &RequestContext<'_>) -> Result<bool, Stop> {
-    let Some(url) = SETTINGS.of(&request.settings).fallback() else { return Ok(false) };
-    if request.mapping.redirect.is_some() {
-        return Ok(false);
-    }
-    let is_there = match request.kind() {
-        Some(FileType::Directory) => !request.path.ends_with(b"/"),
+    let is_set = SETTINGS.of(&request.settings).fallback().is_some();
+    let is_there = || match request.kind() {
         Some(_) => true,
         None => !matches!(request.found, Err(Errno::NOENT | Errno::NOTDIR)),
     };
-    Ok(!is_there && request.path != url.as_bytes() && handler_name::configured(request)?.is_none())
+    if !is_set || request.mapping.redirect.is_some() || is_there() {
+        return Ok(false);
+    }
+    Ok(handler_name::configured(request)?.is_none())
 }
 
-/// `FallbackResource`: a local URL for everything that is not there.
+/// `FallbackResource`: a local URL for everything that is not there. One that is not there itself
+/// is looked up again and again, until the limit of look-ups makes an error of it.
 async fn fallback(request: &mut RequestContext<'_>) -> Result<(), Stop> {
-    let Some(url) = SETTINGS.of(&request.settings).fallback().map(str::to_owned) else {
-        return Ok(());
-    };
-    let found = phase::look_up(request, url.as_bytes(), Query::Inherited).await?;
-    if is_answer(&found) {
-        let place = SETTINGS.of(&request.settings).fallback_place.as_ref();
-        explain(request, place, || format!("FallbackResource: {url} answers"));
-        request.note_place();
-        request.adopt(found);
+    let settings = request.settings.clone();
+    let Some(url) = SETTINGS.of(&settings).fallback() else { return Ok(()) };
+    match look_up(request, url).await {
+        LookedUp::Answers(found) => {
+            let place = SETTINGS.of(&settings).fallback_place.as_ref();
+            explain(request, place, || format!("FallbackResource: {url} answers"));
+            request.note_place();
+            request.adopt(*found);
+            Ok(())
+        }
+        LookedUp::Nothing => Ok(()),
+        LookedUp::Refuses(failure) => Err(failure.into()),
     }
-    Ok(())
 }
 
 /// An absolute URL with a slash appended, the query kept (mod_dir.c, fixup_dir).

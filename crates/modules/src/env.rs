@@ -93,13 +93,13 @@ fn unset_env(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Fixup hook: what the request has brought about itself stays (apr_table_overlay).
+/// Fixup hook: what the request has brought about itself stays for all but scripts, and those who
+/// see its variables with `REDIRECT_` before their names (fixup_env_module).
 pub(crate) fn fixup(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let settings = request.settings.clone();
-    for (name, value) in SETTINGS.of(&settings).variables.iter() {
-        if !request.tables.env.has(name) {
-            request.tables.env.set(name, value);
-        }
+    let variables = &SETTINGS.of(&settings).variables;
+    if !variables.is_empty() {
+        request.tables.env.add_below(variables);
     }
     Ok(())
 }

@@ -7,22 +7,25 @@ use crate::prefix;
 use crate::rule::Rule;
 use crate::settings::Rules;
 use crate::substitute::Applied;
+use crate::trace::MODULE;
 use message::Status;
 use pattern::Captures;
-use server::failure::Stop;
+use server::failure::{Failure, Stop};
 use server::request_context::LookupPurpose;
 use server::steps::StepKind;
 use std::sync::Arc;
 
 /// What came of a list of rules (`rulestatus`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum Outcome<'r> {
     /// No rule has changed anything.
     Unchanged,
     /// The URL is another.
     Changed(Change<'r>),
-    /// A rule says what the answer is.
-    Status(u16),
+    /// A rule says what the answer is, or it goes on for too long (`ACTION_STATUS`).
+    Status(Failure),
+    /// A rule must not be followed (`ACTION_STATUS_SET`).
+    Refused(Failure),
 }
 
 /// What rules have done to a URL.
@@ -74,14 +77,8 @@ impl Engine<'_, '_> {
                 self.say_in_log(2, output);
                 last = Some(rule);
             }
-            self.check_length(rule)?;
-            self.request.output.vary.get_mut().append(&mut self.decisive);
-            if let Applied::Refused(status) = applied {
-                return Ok(Outcome::Status(status.code()));
-            }
-            if flags.has(RuleFlags::STATUS) {
-                self.request.status = Status::OK;
-                return Ok(Outcome::Status(rule.actions.status));
+            if let Some(answer) = self.answer(rule, &applied) {
+                return Ok(answer);
             }
             if matches!(applied, Applied::Changed) {
                 changed = Some((flags.has(RuleFlags::NO_ESCAPE), false));
@@ -94,7 +91,9 @@ impl Engine<'_, '_> {
             }
             if flags.has(RuleFlags::NEXT) {
                 round += 1;
-                self.check_rounds(rule, round)?;
+                if let Err(failure) = self.check_rounds(rule, round) {
+                    return Ok(Outcome::Status(failure));
+                }
                 self.spend_round(rules)?;
                 nth = 0;
                 continue;
@@ -108,6 +107,24 @@ impl Engine<'_, '_> {
         self.request.check_effort()?;
         let Some(changed) = changed else { return Ok(Outcome::Unchanged) };
         Ok(Outcome::Changed(self.change(changed, last)))
+    }
+
+    /// What a rule that has matched answers, if it does: that is the status of the request, too.
+    fn answer<'l>(&mut self, rule: &Rule, applied: &Applied) -> Option<Outcome<'l>> {
+        if let Err(failure) = self.check_length(rule) {
+            return Some(Outcome::Status(failure));
+        }
+        self.request.output.vary.get_mut().append(&mut self.decisive);
+        if let Applied::Refused(status) = *applied {
+            self.request.status = status;
+            return Some(Outcome::Refused(Failure::new(status, MODULE, "")));
+        }
+        if !rule.actions.flags.has(RuleFlags::STATUS) {
+            return None;
+        }
+        let status = Status::new(rule.actions.status);
+        self.request.status = status.unwrap_or(Status::INTERNAL_SERVER_ERROR);
+        Some(Outcome::Status(Failure::new(self.request.status, MODULE, "")))
     }
 
     /// The next rule that may match. Unless each step is told, most are passed over by how the
@@ -142,7 +159,11 @@ impl Engine<'_, '_> {
         }
         if flags.has(RuleFlags::END) {
             self.say(8, || "Rule has END flag, no further rewriting for this request".into());
-            self.request.tables.notes.set(notes::END, "1");
+            let note = match self.request.lineage.purpose {
+                LookupPurpose::Sub => notes::END_OF_LOOK_UP,
+                LookupPurpose::Main | LookupPurpose::Redirected => notes::END,
+            };
+            self.request.tables.notes.set(note, "1");
             return true;
         }
         flags.has(RuleFlags::PROXY.with(RuleFlags::LAST))
@@ -155,7 +176,7 @@ impl Engine<'_, '_> {
     }
 
     /// A rule that appends to its own result would go on for ever.
-    fn check_length(&self, rule: &Rule) -> Result<(), Stop> {
+    fn check_length(&mut self, rule: &Rule) -> Result<(), Failure> {
         let most = 2 * self.request.host.limits.request_line_bytes;
         if self.url().len() <= most {
             return Ok(());
@@ -165,10 +186,11 @@ impl Engine<'_, '_> {
             "RewriteRule '{}' and URI '{url}' exceeded maximum length ({most})",
             rule.pattern
         );
-        Err(failure(text).into())
+        self.request.status = Status::INTERNAL_SERVER_ERROR;
+        Err(failure(text))
     }
 
-    fn check_rounds(&self, rule: &Rule, round: i64) -> Result<(), Stop> {
+    fn check_rounds(&mut self, rule: &Rule, round: i64) -> Result<(), Failure> {
         let most = rule.actions.rounds_max;
         if round < most {
             return Ok(());
@@ -179,7 +201,8 @@ impl Engine<'_, '_> {
              [N] flag",
             rule.pattern
         );
-        Err(failure(text).id(2596).into())
+        self.request.status = Status::INTERNAL_SERVER_ERROR;
+        Err(failure(text).id(2596))
     }
 
     /// Apply one rule.

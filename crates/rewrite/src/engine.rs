@@ -96,8 +96,3 @@ impl<'r, 'a> Engine<'r, 'a> {
 pub(crate) fn failure(text: String) -> Failure {
     Failure::new(Status::INTERNAL_SERVER_ERROR, MODULE, text).at_error()
 }
-
-/// A field of the response has to be one line (check_headers of http_filters.c).
-pub(crate) fn check_field(name: &str, value: &[u8]) -> Result<(), Failure> {
-    Failure::of_field(name, value).map_or(Ok(()), Err)
-}

@@ -267,8 +267,7 @@ fn time(part: TimePart) -> Vec<u8> {
 /// Whether a look-up may be made: one for the same path would make another, and so on
 /// (`subreq_ok`).
 pub(crate) fn may_look_up(request: &RequestContext<'_>) -> bool {
-    request.lineage.purpose != LookupPurpose::Sub
-        || request.tables.notes.get(notes::LOOKED_UP_FOR) != Some(&request.path)
+    request.lineage.purpose != LookupPurpose::Sub || request.lineage.looked_up_for != request.path
 }
 
 /// The value of a variable in the request that the URL would lead to.
@@ -327,16 +326,14 @@ async fn look_up<'a>(
     // What the look-up has found is not noted.
     request.mark_momentary();
     if is_file {
-        let mut sub = request.sub(Vec::new(), None);
-        let root = request.site().slash.clone();
         let path = beside(request, path);
+        let mut sub = request.sub(url_beside(request, &path), None);
+        let root = request.site().slash.clone();
         sub.mapping.place = Place { root, below: lexical::below_root(&path) };
-        sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
         let outcome = phase::process_place(&mut sub).await;
         return Some((sub, status(outcome)));
     }
     let mut sub = phase::request_for(request, path, Query::None).ok()?;
-    sub.tables.notes.set(notes::LOOKED_UP_FOR, request.path.clone());
     let outcome = match phase::check_depth(&sub) {
         Ok(()) => phase::process(&mut sub).await,
         Err(stop) => {
@@ -356,6 +353,19 @@ fn beside<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Cow<'p, [u8]> {
     let own = request.filename();
     let end = own.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     Cow::Owned([&own[..end], path].concat())
+}
+
+/// The URL of a file in the folder of that of the request; any other has none
+/// (ap_sub_req_lookup_file).
+fn url_beside(request: &RequestContext<'_>, path: &[u8]) -> Vec<u8> {
+    let folder = |path: &[u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    let own = request.filename();
+    match path.strip_prefix(&own[..folder(&own)]) {
+        Some(name) if !name.is_empty() && !name.contains(&b'/') => {
+            [&request.path[..folder(&request.path)], name].concat()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn status(outcome: Result<(), Stop>) -> Status {

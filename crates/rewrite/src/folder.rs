@@ -3,7 +3,7 @@
 
 use crate::apply::Outcome;
 use crate::engine::Engine;
-use crate::leave::{check_query, has_ended, redirect, refused, substituted, to_backend};
+use crate::leave::{check_query, has_ended, redirect, substituted, to_backend};
 use crate::notes;
 use crate::result::Scheme;
 use crate::settings::{FolderSettings, HOST_SETTINGS, Options, SETTINGS};
@@ -53,22 +53,25 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     request.mapping.rewritten = Some(file.clone());
     request.explain(StepKind::Rule, || format!("rules of {folder}, which see the path below that"));
     let mut engine = Engine::new(request, Some(folder), trace);
-    let outcome = engine.run(&settings.rules).await;
-    let url = request.mapping.rewritten.take().unwrap_or_default();
-    match outcome? {
+    // As long as it stays there, it is what the request is called that fails.
+    let outcome = engine.run(&settings.rules).await?;
+    check_query(request, &outcome, 10411)?;
+    match outcome {
         Outcome::Unchanged => {
+            let url = request.mapping.rewritten.take().unwrap_or_default();
             trace.say(1, request, Some(folder), || {
                 format!("pass through {}", String::from_utf8_lossy(&url))
             });
             request.mapping.path_info = path_info;
             Ok(())
         }
-        Outcome::Status(status) => {
-            request.mapping.rewritten = Some(url);
-            Err(refused(status))
+        Outcome::Status(failure) => {
+            request.status = Status::OK;
+            Err(failure.into())
         }
+        Outcome::Refused(failure) => Err(failure.into()),
         Outcome::Changed(change) => {
-            check_query(request, &url, change.no_escape, 10411)?;
+            let url = request.mapping.rewritten.take().unwrap_or_default();
             if let Some(backend) = url.strip_prefix(b"proxy:") {
                 return to_backend(request, backend, change.no_escape, 10160).map(drop);
             }

@@ -4,7 +4,7 @@
 use crate::apply::Outcome;
 use crate::engine::Engine;
 use crate::flags::RuleFlags;
-use crate::leave::{check_query, has_ended, redirect, refused, to_backend};
+use crate::leave::{check_query, has_ended, redirect, to_backend};
 use crate::notes;
 use crate::result::Scheme;
 use crate::rule::Rule;
@@ -18,6 +18,7 @@ use server::phase;
 use server::request_context::{LookupPurpose, RequestContext};
 use server::steps::StepKind;
 use server::waiting::{NowOrLater, Waiting};
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
@@ -83,21 +84,25 @@ async fn rewritten(
         format!("init rewrite engine with requested uri {path}")
     });
     let mut engine = Engine::new(request, None, trace);
-    let outcome = engine.run(&host.rules).await;
-    let url = request.mapping.rewritten.take().unwrap_or_default();
-    match outcome? {
+    // As long as it stays there, it is what the request is called that fails.
+    let outcome = engine.run(&host.rules).await?;
+    check_query(request, &outcome, 10410)?;
+    match outcome {
         Outcome::Unchanged => {
+            // Until another module has found a file, it is what the request is called.
             trace.say(1, request, None, || {
-                format!("pass through {}", String::from_utf8_lossy(&url))
+                let url = request.mapping.rewritten.as_deref().unwrap_or_default();
+                format!("pass through {}", String::from_utf8_lossy(url))
             });
             Ok(None)
         }
-        Outcome::Status(status) => {
-            request.mapping.rewritten = Some(url);
-            Err(refused(status))
+        Outcome::Status(failure) => {
+            request.status = Status::OK;
+            Err(failure.into())
         }
+        Outcome::Refused(failure) => Err(failure.into()),
         Outcome::Changed(change) => {
-            check_query(request, &url, change.no_escape, 10410)?;
+            let url = request.mapping.rewritten.take().unwrap_or_default();
             if let Some(backend) = url.strip_prefix(b"proxy:") {
                 return to_backend(request, backend, change.no_escape, 669).map(Some);
             }
@@ -107,7 +112,11 @@ async fn rewritten(
             if Scheme::of(&url).is_some() {
                 return Err(redirect(request, trace, None, url, change));
             }
-            local(request, trace, host, url, change.last).map(Some)
+            let place = local(request, trace, host, &url, change.last);
+            if place.is_err() {
+                request.mapping.rewritten = Some(url);
+            }
+            place.map(Some)
         }
     }
 }
@@ -130,11 +139,11 @@ fn local(
     request: &mut RequestContext<'_>,
     trace: Trace,
     host: &HostSettings,
-    url: Vec<u8>,
+    url: &[u8],
     last: Option<&Arc<Rule>>,
 ) -> Result<Place, Stop> {
-    let url = home(url);
-    let shown = String::from_utf8_lossy(&url).into_owned();
+    let url = &*home(url);
+    let shown = String::from_utf8_lossy(url).into_owned();
     trace.say(2, request, None, || format!("local path result: {shown}"));
     if !url.starts_with(b"/") {
         return Err(Failure::new(Status::BAD_REQUEST, MODULE, "").into());
@@ -144,18 +153,19 @@ fn local(
         !options.has(Options::LEGACY_PREFIX_DOC_ROOT) && request.tables.notes.has(notes::REDUCED);
     let last = last.filter(|_| !options.has(Options::UNSAFE_PREFIX_STAT));
     let own_parents = last.map_or(usize::MAX, |rule| rule.own_parents);
-    let is_file_name = is_file_name(request, trace, &url, last.map(|rule| &**rule));
+    let is_file_name = is_file_name(request, trace, url, last.map(|rule| &**rule));
     let place = match is_file_name && !is_reduced {
-        true => phase::place_of(request, &url, own_parents)?,
+        true => phase::place_of(request, url, own_parents)?,
         false => {
-            let place = phase::in_document_root(request, &url);
+            let place = phase::in_document_root(request, url);
+            phase::check_below(request, &place)?;
             trace.say(2, request, None, || {
-                format!("prefixed with document_root to {}", shown_place(&place, &url))
+                format!("prefixed with document_root to {}", shown_place(&place, url))
             });
             place
         }
     };
-    trace.say(1, request, None, || format!("go-ahead with {} [OK]", shown_place(&place, &url)));
+    trace.say(1, request, None, || format!("go-ahead with {} [OK]", shown_place(&place, url)));
     request.mapping.rewritten_slash = Some(url.ends_with(b"/"));
     Ok(place)
 }
@@ -168,8 +178,8 @@ fn shown_place(place: &Place, url: &[u8]) -> String {
 }
 
 /// `/~user/rest` in the home of the user (expand_tildepaths).
-fn home(url: Vec<u8>) -> Vec<u8> {
-    let Some(rest) = url.strip_prefix(b"/~") else { return url };
+fn home(url: &[u8]) -> Cow<'_, [u8]> {
+    let Some(rest) = url.strip_prefix(b"/~") else { return url.into() };
     let end = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
     let user = std::str::from_utf8(&rest[..end]).ok().filter(|name| !name.is_empty());
     match user.and_then(process::user_by_name) {
@@ -177,9 +187,9 @@ fn home(url: Vec<u8>) -> Vec<u8> {
             let home = user.home.as_os_str().as_bytes();
             let home =
                 if end < rest.len() { home.strip_suffix(b"/").unwrap_or(home) } else { home };
-            [home, &rest[end..]].concat()
+            [home, &rest[end..]].concat().into()
         }
-        None => url,
+        None => url.into(),
     }
 }
 

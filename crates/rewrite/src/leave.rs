@@ -1,8 +1,7 @@
 //! What becomes of a request in both contexts when its rules have been applied: it is refused, sent
 //! elsewhere, or handed on to a backend.
 
-use crate::apply::Change;
-use crate::engine::check_field;
+use crate::apply::{Change, Outcome};
 use crate::notes;
 use crate::result::{Scheme, escaped, has_controls, with_prefix};
 use crate::settings::FolderSettings;
@@ -10,10 +9,13 @@ use crate::trace::{MODULE, Trace};
 use message::Status;
 use server::failure::{Failure, Stop};
 use server::mapping::Place;
-use server::request_context::RequestContext;
+use server::request_context::{LookupPurpose, RequestContext};
 
 /// Whether a rule with `END` has come up for the request already.
 pub(crate) fn has_ended(request: &mut RequestContext<'_>) -> bool {
+    if request.lineage.purpose == LookupPurpose::Sub {
+        return request.tables.notes.has(notes::END_OF_LOOK_UP);
+    }
     if request.lineage.notes_before.has(notes::END) {
         request.tables.notes.set(notes::END, "1");
     }
@@ -23,22 +25,22 @@ pub(crate) fn has_ended(request: &mut RequestContext<'_>) -> bool {
 /// A query that is sent on as it is has to be one.
 pub(crate) fn check_query(
     request: &RequestContext<'_>,
-    url: &[u8],
-    no_escape: bool,
+    outcome: &Outcome<'_>,
     id: u32,
 ) -> Result<(), Stop> {
-    let is_escaped = Scheme::of(url).is_some() && !no_escape;
+    let url = request.mapping.rewritten.as_deref().unwrap_or_default();
+    // What is passed through is no URL here, whatever it looks like.
+    let is_as_it_is = match outcome {
+        Outcome::Unchanged => return Ok(()),
+        Outcome::Changed(change) => change.no_escape || change.passes_through,
+        Outcome::Status(_) | Outcome::Refused(_) => false,
+    };
+    let is_escaped = Scheme::of(url).is_some() && !is_as_it_is;
     if is_escaped || !request.query().is_some_and(has_controls) {
         return Ok(());
     }
     let text = "Rewritten query string contains control characters or spaces";
     Err(Failure::new(Status::FORBIDDEN, MODULE, text).id(id).at_error().into())
-}
-
-/// The answer that a rule has given.
-pub(crate) fn refused(status: u16) -> Stop {
-    let status = Status::new(status).unwrap_or(Status::INTERNAL_SERVER_ERROR);
-    Failure::new(status, MODULE, "").into()
 }
 
 /// `[P]`: the request goes to a backend. Whether somebody speaks its protocol shows later.
@@ -114,9 +116,6 @@ pub(crate) fn redirect(
         format!("redirect to {} [REDIRECT/{}]", String::from_utf8_lossy(&url), status.code())
     });
     request.mapping.rewritten = Some(url.clone());
-    if let Err(failure) = check_field("Location", &url) {
-        return failure.into();
-    }
     Failure::redirect(status, url).into()
 }
 

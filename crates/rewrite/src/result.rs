@@ -81,13 +81,13 @@ pub(crate) fn split_query(url: &mut Vec<u8>, flags: RuleFlags) -> NewQuery {
     };
     let mut query = url.split_off(mark);
     query.remove(0);
-    if flags.has(RuleFlags::QUERY_APPEND) && !discards {
-        return if query.is_empty() { NewQuery::Trimmed } else { NewQuery::Before(query) };
+    match (flags.has(RuleFlags::QUERY_APPEND), query.is_empty(), discards) {
+        (true, true, false) => NewQuery::Trimmed,
+        (true, false, false) => NewQuery::Before(query),
+        // It is put before nothing.
+        (true, false, true) => NewQuery::Is(trimmed([&query, &b"&"[..]].concat())),
+        (true, true, true) | (false, ..) => NewQuery::Is(trimmed(query)),
     }
-    if query.is_empty() && flags.has(RuleFlags::QUERY_APPEND) {
-        return NewQuery::Is(None);
-    }
-    NewQuery::Is(trimmed(query))
 }
 
 /// Without an `&` at the end; an empty query is none.
@@ -197,6 +197,8 @@ mod tests {
             ("/a?", RuleFlags::QUERY_APPEND, "/a", NewQuery::Trimmed),
             ("/a", RuleFlags::QUERY_DISCARD, "/a", NewQuery::Is(None)),
             ("/a?b", both, "/a", is("b")),
+            ("/a?&", both, "/a", is("&")),
+            ("/a?", both, "/a", NewQuery::Is(None)),
             ("/a?b", RuleFlags::QUERY_NONE, "/a?b", NewQuery::Is(None)),
             ("ftp://a/b?c", none, "ftp://a/b?c", NewQuery::Is(None)),
             ("http://a/b?c", none, "http://a/b", is("c")),

@@ -41,7 +41,7 @@ pub(crate) fn choose<'a>(
         None => (value, None),
     };
     let logs = || log_conditions::chosen_before(request, failure.status.code());
-    let mut next = request.redirected(path, query, failure.status, logs);
+    let mut next = request.redirected(&path, query, failure.status, logs);
     next.lineage.is_error_document = true;
     next.set_method(Method::Get);
     next.tables.env.set("REDIRECT_REQUEST_METHOD", request.received().view().method());

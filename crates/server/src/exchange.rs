@@ -27,7 +27,6 @@ use crate::steps::StepKind;
 use crate::waiting::NowOrLater;
 use crate::{byterange, compat, error_document, fields, log_conditions};
 use logging::level::Level;
-use message::path::EncodedSlashes;
 use message::{BodyLength, Method, Status, Target, Version};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -125,6 +124,9 @@ async fn conclude<'a>(
     if response.status == Status::OK {
         response.status = request.status;
     }
+    if let Some(failure) = settle::bad_field(&request, &response) {
+        response = in_place_of(response.status, failure, &mut request, &mut ran).await;
+    }
     // What a page is made of asks others.
     let content = request.phases().content.filter(|_| !request.is_explained());
     // Before the filters, which change what this is about.
@@ -137,12 +139,6 @@ async fn conclude<'a>(
         request.log_failure(&failure);
         error_document::page(&request, &failure, None)
     });
-    if let Some(failure) = request.common.bad_field.take() {
-        request.log_failure(&failure);
-        let also = Some(response.status).filter(|status| *status != Status::OK);
-        request.output.always.clear();
-        response = error_document::page(&request, &failure, also);
-    }
     if let Err(failure) = finish(&mut request, &mut response) {
         request.log_failure(&failure);
         response = error_document::page(&request, &failure, None);
@@ -177,6 +173,26 @@ async fn conclude<'a>(
     let settings = Some(request.settings.clone());
     let logged = LogDetails { chosen, ..logged(request, received, ran.handler) };
     ExchangeResult { response, reusable, settings, logged }
+}
+
+/// The answer in place of one of this status, with a field that cannot be sent
+/// (ap_http_header_filter, which calls ap_die): an error document, if that was no error itself.
+async fn in_place_of<'a>(
+    status: Status,
+    failure: Failure,
+    request: &mut Box<RequestContext<'a>>,
+    ran: &mut RanHandler<'a>,
+) -> Response {
+    request.output.always.clear();
+    if status != Status::OK {
+        request.log_failure(&failure);
+        return error_document::page(request, &failure, Some(status));
+    }
+    let response = boxed(|| settle::settle(request, failure.into(), ran)).await;
+    match response.bad_field() {
+        Some(failure) => error_document::page(request, &failure, Some(response.status)),
+        None => response,
+    }
 }
 
 /// Whether a response that hands the stream over may do so: 101 to a client of HTTP/1.1, or a 2xx
@@ -234,36 +250,14 @@ async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Sto
             return Err(failure.into());
         }
     };
-    let raw_path = message::path::without_leading_slashes(raw_path);
-    let Host { merge_slashes, encoded_slashes, .. } = *request.host;
-    request.path.clear();
-    let decoded =
-        message::path::decode_with(raw_path, &mut request.path, merge_slashes, encoded_slashes);
-    if let Err(bad) = decoded {
-        request.path.clear();
-        let slashes = EncodedSlashes::On;
-        if message::path::decode_with(raw_path, &mut request.path, merge_slashes, slashes).is_err()
-        {
-            request.path = raw_path.to_vec(); // for the log alone
-        }
-        return Err(bad_path(bad.status(), raw_path).into());
-    }
+    request.path = message::path::without_leading_slashes(raw_path).to_vec();
+    phase::decode_path(request)?;
     if request.method() == Some(Method::Trace) {
         // Before access is checked, as in httpd (http_core.c, map_to_storage).
         phase::translate(request).await?;
         return trace(request, &received).map(Some).map_err(Stop::from);
     }
     Ok(None)
-}
-
-/// A path that is none (request.c, ap_process_request_internal).
-fn bad_path(status: Status, raw: &[u8]) -> Failure {
-    let raw = String::from_utf8_lossy(raw);
-    if status == Status::NOT_FOUND {
-        let text = format!("found %2f (encoded '/') in URI path ({raw}), returning 404");
-        return Failure::new(status, "core", text).id(26);
-    }
-    Failure::new(status, "core", format!("invalid URI path ({raw})")).id(10244).at_error()
 }
 
 /// Find a handler, and run it.
@@ -290,6 +284,7 @@ async fn look_up(request: &mut RequestContext<'_>) -> Result<Rc<dyn Handler>, St
     if request.lineage.purpose == LookupPurpose::Redirected {
         // As internal_internal_redirect of http_request.c.
         hook::run(&request.phases().read, request).await?;
+        phase::decode_path(request)?;
     }
     phase::process(request).await?;
     check_body(request.body(), request.settings.core.limit_request_body())?;

@@ -197,7 +197,7 @@ impl Failure {
 pub enum Stop {
     /// An error, or a redirect of the client.
     Failure(Failure),
-    /// Another local URL answers instead: path and query.
+    /// Another local URL answers instead: path, as it would be sent, and query.
     Internal(Vec<u8>, Option<Vec<u8>>),
 }
 

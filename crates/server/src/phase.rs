@@ -19,9 +19,14 @@ use crate::site::lexical;
 use crate::steps::StepKind;
 use crate::waiting::{NowOrLater, Waiting};
 use crate::{admit, map_question, walk};
+use message::path::EncodedSlashes;
 use message::{Method, Status};
 use runtime::file::{Errno, FileType};
 use std::rc::Rc;
+
+/// A longer path is refused: the system takes 4096 bytes with the zero at the end, and APR leaves
+/// room for two slashes.
+const PATH_BYTES_MAX: usize = 4096 - 4;
 
 /// The filter that the body of this request has to pass, if one has to.
 pub fn input_filter(request: &RequestContext<'_>) -> Option<Box<dyn InputFilter>> {
@@ -71,7 +76,12 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
         let layers = walk::locations_only(request)?;
         condition::walk(request, layers).await?;
     }
-    request.mapping.place = match hook::first(&request.phases().translate, request).await? {
+    let mapped = hook::first(&request.phases().translate, request).await;
+    if mapped.is_err() {
+        // It is called nothing, unless a rule has a name for it.
+        request.mapping.rewritten.get_or_insert_default();
+    }
+    request.mapping.place = match mapped? {
         Some(place) => place,
         None => {
             let place = in_document_root(request, &request.path);
@@ -82,7 +92,9 @@ pub(crate) async fn translate(request: &mut RequestContext<'_>) -> Result<(), St
             place
         }
     };
-    check_place(request)
+    check_place(request)?;
+    request.mapping.rewritten = None;
+    Ok(())
 }
 
 /// What comes behind the walk: all there is for a look-up whose place and settings are known.
@@ -108,7 +120,7 @@ pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), S
             }
             Ok(())
         }
-        Some(url) => Err(internal(request, &url)),
+        Some(url) => Err(internal(&url)),
         None => Ok(()),
     }
 }
@@ -117,17 +129,29 @@ pub(crate) async fn after_walk(request: &mut RequestContext<'_>) -> Result<(), S
 /// a folder is given to the system as it is. Under `MergeSlashes Off` it may have doubled slashes,
 /// which hide nothing from the sections for folders (ap_directory_walk of request.c).
 fn check_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
+    check_below(request, &request.mapping.place)?;
     let below = &mut request.mapping.place.below;
-    let leads_away = |part: &[u8]| part == b".." || part.contains(&0);
-    let is_refused = below.split(|byte| *byte == b'/').any(leads_away);
     let mut parts = below.strip_suffix(b"/").unwrap_or(below).split(|byte| *byte == b'/');
     if !below.is_empty() && parts.any(|part| matches!(part, b"" | b".")) {
         *below = lexical::below_root(below);
     }
-    if is_refused {
+    Ok(())
+}
+
+/// Whether a place may be looked at: it leads to something below its root, by a name that the
+/// system would take as a whole (ap_core_translate, with apr_filepath_merge).
+pub fn check_below(request: &RequestContext<'_>, place: &Place) -> Result<(), Failure> {
+    let leads_away = |part: &[u8]| part == b".." || part.contains(&0);
+    if place.below.split(|byte| *byte == b'/').any(leads_away) {
         let path = String::from_utf8_lossy(&request.path);
         let text = format!("{path} was mapped to a path outside its directory");
-        return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
+        return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error());
+    }
+    if place.root.path_bytes().len() + place.below.len() > PATH_BYTES_MAX {
+        let received = request.received();
+        let line = String::from_utf8_lossy(received.view().request_line()).into_owned();
+        let failure = Failure::new(Status::FORBIDDEN, "core", format!("Cannot map {line} to file"));
+        return Err(failure.id(127).os_error(Errno::NAMETOOLONG.raw_os_error()).at_error());
     }
     Ok(())
 }
@@ -345,19 +369,39 @@ pub async fn look_up_at<'a>(
 
 /// The internal redirect to a URL as it would stand in a request: escaped, with its query
 /// (ap_internal_redirect).
-pub fn internal(request: &RequestContext<'_>, url: &[u8]) -> Stop {
+pub fn internal(url: &[u8]) -> Stop {
     // What would be a fragment is lost (apr_uri_parse).
     let url = url.split(|byte| *byte == b'#').next().unwrap_or(url);
-    let (raw, query) = match url.iter().position(|byte| *byte == b'?') {
-        Some(at) => (&url[..at], Some(url[at + 1..].to_vec())),
-        None => (url, None),
-    };
-    let mut path = Vec::new();
-    let slashes = request.host.encoded_slashes;
-    match message::path::decode_with(raw, &mut path, request.host.merge_slashes, slashes) {
-        Ok(()) => Stop::Internal(path, query),
-        Err(bad) => Failure::new(bad.status(), "core", bad.why()).id(10244).into(),
+    match url.iter().position(|byte| *byte == b'?') {
+        Some(at) => Stop::Internal(url[..at].to_vec(), Some(url[at + 1..].to_vec())),
+        None => Stop::Internal(url.to_vec(), None),
     }
+}
+
+/// From the path as it was sent or as a redirect within the server has named it to the one that
+/// the server works with (ap_process_request_internal).
+pub(crate) fn decode_path(request: &mut RequestContext<'_>) -> Result<(), Failure> {
+    let sent = std::mem::take(&mut request.path);
+    let Host { merge_slashes, encoded_slashes, .. } = *request.host;
+    let decoded =
+        message::path::decode_with(&sent, &mut request.path, merge_slashes, encoded_slashes);
+    let Err(bad) = decoded else { return Ok(()) };
+    request.path.clear();
+    let slashes = EncodedSlashes::On;
+    if message::path::decode_with(&sent, &mut request.path, merge_slashes, slashes).is_err() {
+        request.path.clone_from(&sent); // for the log alone
+    }
+    Err(bad_path(bad.status(), &sent))
+}
+
+/// A path that is none.
+fn bad_path(status: Status, sent: &[u8]) -> Failure {
+    let sent = String::from_utf8_lossy(sent);
+    if status == Status::NOT_FOUND {
+        let text = format!("found %2f (encoded '/') in URI path ({sent}), returning 404");
+        return Failure::new(status, "core", text).id(26);
+    }
+    Failure::new(status, "core", format!("invalid URI path ({sent})")).id(10244).at_error()
 }
 
 /// Whether the place holds a regular file that this process may read.

@@ -165,7 +165,7 @@ impl<'a> RequestContext<'a> {
     /// A look-up of another URL path on behalf of this request (ap_sub_req_lookup_uri).
     pub fn sub(&self, path: Vec<u8>, query: Option<Vec<u8>>) -> Self {
         let mut sub = Self::new(self.context, self.host, self.client.received.clone());
-        sub.lineage = self.lineage.of_look_up();
+        sub.lineage = self.lineage.of_look_up(&self.path);
         sub.method = Some(match self.method {
             Some(Method::Head) => Method::Head,
             _ => Method::Get,
@@ -192,6 +192,8 @@ impl<'a> RequestContext<'a> {
         let handler = sub.mapping.context_info.handler;
         let context_info = std::mem::take(&mut self.mapping.context_info);
         sub.mapping.context_info = ContextInfo { handler, ..context_info };
+        // Its own variables come behind those of the look-up, which began with a copy of them.
+        sub.tables.env.add_below(&self.tables.env);
         let mut notes = std::mem::take(&mut self.tables.notes);
         sub.tables.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.tables.notes = notes;
@@ -199,12 +201,12 @@ impl<'a> RequestContext<'a> {
         *self = sub;
     }
 
-    /// The request for `path` that takes the place of this one (ap_internal_redirect). Variables
-    /// of this one are `REDIRECT_` variables of that, which has no notes yet. `logs` tells which of
-    /// the logs with a condition it is written to.
+    /// The request for `path`, as it would be sent, that takes the place of this one
+    /// (ap_internal_redirect). Variables of this one are `REDIRECT_` variables of that, which has
+    /// no notes yet. `logs` tells which of the logs with a condition it is written to.
     pub(crate) fn redirected(
         &self,
-        path: Vec<u8>,
+        path: &[u8],
         query: Option<Vec<u8>>,
         status: Status,
         logs: impl FnOnce() -> Vec<usize>,
@@ -212,7 +214,8 @@ impl<'a> RequestContext<'a> {
         let mut next = Self::new(self.context, self.host, self.client.received.clone());
         // Logs tell the method of each.
         (next.method, next.status) = (self.exact_method(), status);
-        (next.path, next.query) = (path, query);
+        next.path = message::path::without_leading_slashes(path).to_vec();
+        next.query = query;
         for (name, value) in self.tables.env.iter() {
             // These two tell of the request before this one only (ap_add_common_vars).
             if !matches!(name, "REDIRECT_URL" | "REDIRECT_QUERY_STRING") {

@@ -174,6 +174,13 @@ impl BodyPiece {
 const PAGE_TYPE: &str = "text/html; charset=iso-8859-1";
 
 impl Response {
+    /// What is wrong with a field that is not one line (check_headers of http_filters.c).
+    pub(crate) fn bad_field(&self) -> Option<Failure> {
+        let of_type = self.content_type.as_ref();
+        let of_type = of_type.and_then(|it| Failure::of_field("Content-Type", it.as_bytes()));
+        of_type.or_else(|| self.fields.iter().find_map(|it| Failure::of_field(&it.0, &it.1)))
+    }
+
     /// A response without fields and body.
     pub fn new(status: Status) -> Self {
         Self {

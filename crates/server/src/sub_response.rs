@@ -65,7 +65,7 @@ async fn answer(mut sub: RequestContext<'_>) -> Answered<'_> {
             Ok(response) => break Ok(response),
             Err(Stop::Failure(failure)) => break Err(failure),
             Err(Stop::Internal(path, query)) => {
-                let mut next = sub.redirected(path, query, sub.status, Vec::new);
+                let mut next = sub.redirected(&path, query, sub.status, Vec::new);
                 let depth = sub.lineage.depth;
                 (next.lineage.purpose, next.lineage.depth) = (LookupPurpose::Sub, depth);
                 if next.lineage.redirects > next.host.internal_limits.0 {
@@ -74,9 +74,9 @@ async fn answer(mut sub: RequestContext<'_>) -> Answered<'_> {
                     break Err(Failure::new(status, "core", text).id(124).at_error());
                 }
                 sub = next;
-                outcome = match phase::process(&mut sub).await {
-                    Ok(()) => run(&mut sub).await,
-                    Err(stop) => Err(stop),
+                outcome = match phase::decode_path(&mut sub) {
+                    Ok(()) => process_and_run(&mut sub).await,
+                    Err(failure) => Err(failure.into()),
                 };
             }
         }
@@ -86,6 +86,11 @@ async fn answer(mut sub: RequestContext<'_>) -> Answered<'_> {
         (response, _) => response,
     };
     (sub, response)
+}
+
+async fn process_and_run(sub: &mut RequestContext<'_>) -> Result<Response, Stop> {
+    phase::process(sub).await?;
+    run(sub).await
 }
 
 async fn run(sub: &mut RequestContext<'_>) -> Result<Response, Stop> {

@@ -14,6 +14,8 @@ pub struct Table {
     /// the others, and are parted again before one of them changes.
     sent: Option<SentRequest>,
     rows: Vec<(Cow<'static, str>, Vec<u8>)>,
+    /// Names may be there more than once.
+    has_doubles: bool,
 }
 
 /// What modules tell each other, scripts and logs about a request.
@@ -67,7 +69,8 @@ impl Table {
         set_bytes: usize,
     ) -> Self {
         let set_end = pairs.start + set_bytes;
-        Self { sent: Some(SentRequest { request, pairs, set_end }), rows: Vec::new() }
+        let sent = Some(SentRequest { request, pairs, set_end });
+        Self { sent, ..Self::default() }
     }
 
     /// The first value of `name`.
@@ -114,8 +117,38 @@ impl Table {
 
     fn find(&mut self, name: &str) -> Option<&mut Vec<u8>> {
         self.part();
-        let row = self.rows.iter_mut().find(|row| row.0.eq_ignore_ascii_case(name))?;
-        Some(&mut row.1)
+        let is_named = |row: &(Cow<'_, str>, Vec<u8>)| row.0.eq_ignore_ascii_case(name);
+        let first = self.rows.iter().position(is_named)?;
+        if self.has_doubles {
+            let behind = self.rows.split_off(first + 1);
+            self.rows.extend(behind.into_iter().filter(|row| !is_named(row)));
+        }
+        self.rows.get_mut(first).map(|row| &mut row.1)
+    }
+
+    /// Add the rows of another table behind those that are there: they count where there is none of
+    /// the name, and to whoever takes the last of each (apr_table_overlay).
+    pub fn add_below(&mut self, below: &Self) {
+        self.part();
+        for (name, value) in below.iter() {
+            let is_there = self.own_get(name);
+            if is_there != Some(value) {
+                self.has_doubles |= is_there.is_some();
+                self.rows.push((name.to_owned().into(), value.to_vec()));
+            }
+        }
+    }
+
+    /// Of each name leave only the last value, where the first stands (apr_table_compress).
+    pub(crate) fn keep_last(&mut self) {
+        if std::mem::take(&mut self.has_doubles) {
+            for (name, value) in std::mem::take(&mut self.rows) {
+                match self.find(&name) {
+                    Some(first) => *first = value,
+                    None => self.rows.push((name, value)),
+                }
+            }
+        }
     }
 
     /// Make rows of all that was sent.
@@ -176,5 +209,25 @@ mod tests {
         assert_eq!(rows, [("A", &b"2"[..]), ("B", b""), ("C", b"3")]);
         assert_eq!(same.iter().count(), 3, "a copy is not changed");
         assert!(same != table && !same.is_empty() && Table::default().is_empty());
+    }
+
+    #[test]
+    fn rows_below_others_count_for_whoever_takes_the_last() {
+        let table = |rows: &[(&str, &str)]| {
+            let mut table = Table::default();
+            rows.iter().for_each(|(name, value)| table.set(name, *value));
+            table
+        };
+        let mut both = table(&[("A", "1"), ("B", "2"), ("C", "3")]);
+        both.add_below(&table(&[("a", "4"), ("B", "2"), ("D", "5"), ("C", "6")]));
+        assert_eq!((both.get("A"), both.get("D")), (Some(&b"1"[..]), Some(&b"5"[..])));
+        both.set("C", "7");
+        let rows: Vec<_> = both.iter().map(|row| row.0).collect();
+        assert_eq!(rows, ["A", "B", "C", "a", "D"], "what is set is there once");
+        let mut last = both.clone();
+        last.keep_last();
+        assert_eq!(last, table(&[("A", "4"), ("B", "2"), ("C", "7"), ("D", "5")]));
+        both.unset("A");
+        assert_eq!(both.get("a"), None);
     }
 }

@@ -66,16 +66,17 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     {
         // No folder but `/` has said anything about it (ap_process_request_internal).
         request.settings = request.host.sections.base.clone();
-        return Err(request.open_failure(*errno).into());
+        name_place(request, &found);
+        let failure = request.open_failure(*errno);
+        // It is the status of the request itself (ap_directory_walk).
+        request.status = failure.status;
+        return Err(failure.into());
     }
     request.mapping.links = trail.uniform;
     let sections = trail.sections;
-    let FoundEntry { path, seen, path_info } = found;
-    let root_len = request.mapping.place.path().len() - request.mapping.place.below.len();
-    request.mapping.place.below.truncate(path.len().saturating_sub(root_len));
-    request.mapping.path_info = path_info;
-    request.mapping.status = seen.status;
-    request.found = seen.at;
+    name_place(request, &found);
+    let FoundEntry { path, seen, .. } = found;
+    (request.mapping.status, request.found) = (seen.status, seen.at);
     let mut layers = request.host.sections.start();
     request.context.merged.lay(&request.host.sections, &mut layers, &sections);
     request.explain_sections(&sections);
@@ -85,6 +86,14 @@ async fn place(request: &mut RequestContext<'_>) -> Result<Layers, Stop> {
     request.explain_sections(&matching.sections);
     request.mapping.folder_layers = Some(layers.clone());
     finish(request, layers, matching)
+}
+
+/// The place is called what was found, or what cannot be passed; the rest is behind that.
+fn name_place(request: &mut RequestContext<'_>, found: &FoundEntry) {
+    let place = &mut request.mapping.place;
+    let root_length = place.path().len() - place.below.len();
+    place.below.truncate(found.path.len().saturating_sub(root_length));
+    request.mapping.path_info.clone_from(&found.path_info);
 }
 
 /// What `look` finds on a way down. Where it meets a long `.htaccess` file that nobody has read yet

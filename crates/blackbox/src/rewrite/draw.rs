@@ -34,6 +34,10 @@ fn set(dice: &mut Dice) -> Set {
         set.files.push(("dir/.htaccess".into(), lines(dice, "", IN_FILES)));
     }
     set.rows = (0..8).map(|_| row(dice)).collect();
+    // A script that is an error document gets the body of the request from apache2 alone.
+    if set.rules().contains("ErrorDocument") {
+        set.rows.iter_mut().for_each(|row| row.text = row.text.replace(" | body=a=b", ""));
+    }
     set
 }
 
@@ -46,19 +50,33 @@ fn lines(dice: &mut Dice, slash: &str, own: &[&str]) -> String {
         }
     }
     for _ in 0..=dice.below(4) {
-        for _ in 0..dice.below(5).saturating_sub(2) {
-            text += &format!("{}\n", condition(dice));
-        }
+        let count = dice.below(5).saturating_sub(2);
+        let conditions: Vec<String> = (0..count).map(|_| condition(dice)).collect();
         let pattern = dice.one_of(PATTERNS).replace("{P}", slash);
-        let substitution = dice.one_of(SUBSTITUTIONS);
+        let substitution = match *dice.one_of(SUBSTITUTIONS) {
+            // To apache2 that is a path of the system; here nothing leads above the root.
+            "/../$1" if slash == "/" => "/.$1",
+            other => other,
+        };
         let flags: Vec<&str> = (0..dice.below(4)).map(|_| *dice.one_of(FLAGS)).collect();
         let flags = match flags.is_empty() {
             true => String::new(),
             false => format!(" [{}]", flags.join(",")),
         };
-        text += &format!("RewriteRule \"{pattern}\" {substitution}{flags}\n");
+        let rule = format!("RewriteRule \"{pattern}\" {substitution}{flags}");
+        let lines = [conditions, vec![rule]].concat();
+        lines.iter().for_each(|line| text += &format!("{line}\n"));
+        if lines.iter().any(|line| has_no_groups(line)) {
+            text = text.replace("%0", "0").replace("%1", "1");
+        }
     }
     text
+}
+
+/// Whether it is a condition whose groups are what happens to be in memory: apache2 does not set
+/// them for an expression that compares nothing with a pattern, and may crash.
+fn has_no_groups(line: &str) -> bool {
+    line.starts_with("RewriteCond expr ") && !line.contains("=~")
 }
 
 fn condition(dice: &mut Dice) -> String {

@@ -427,7 +427,7 @@ pub(crate) fn redirected(request: &mut RequestContext<'_>, redirect: ScriptRedir
     // RFC 3875 section 6.2.2 leaves the method open; httpd has GET, whatever the script was asked
     // with.
     request.set_method(Method::Get);
-    phase::internal(request, path)
+    phase::internal(path)
 }
 
 /// What is to be started.

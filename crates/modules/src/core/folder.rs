@@ -298,7 +298,8 @@ pub(super) fn error_document(builder: &mut Builder, call: &Call<'_>) -> Done {
     if code.len() != 3 || message::Status::new(number).is_none_or(|s| s.known_line().is_none()) {
         return Err(Error::argument(0, format!("Unsupported HTTP response code {code}")));
     }
-    let is_url = is_absolute_url(text);
+    // What has a space is none.
+    let is_url = is_absolute_url(text) && !text.contains(' ');
     if number == 401 && is_url {
         let text = format!(
             "{}:{} cannot use a full URL in a 401 ErrorDocument directive --- ignoring!",
@@ -310,7 +311,7 @@ pub(super) fn error_document(builder: &mut Builder, call: &Call<'_>) -> Done {
     }
     let document = if text.eq_ignore_ascii_case("default") {
         ErrorDocument::Default
-    } else if is_url || text.starts_with('/') {
+    } else if is_url || text.starts_with('/') && !text.contains(' ') {
         ErrorDocument::Url(Arc::new(document_text(builder, text)?))
     } else {
         ErrorDocument::Text(Arc::new(document_text(builder, text)?))

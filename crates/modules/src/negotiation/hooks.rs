@@ -420,7 +420,7 @@ async fn answer_map(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Ha
     }
     let (folder, query) = (folder_url(request), request.query());
     let target = response::map_target(folder, chosen, &request.mapping.path_info, query);
-    Err(phase::internal(request, &target))
+    Err(phase::internal(&target))
 }
 
 /// The answer with a text that stands in the map itself.

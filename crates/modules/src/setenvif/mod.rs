@@ -117,8 +117,12 @@ async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     // those for which they do as well (`is_plain`).
     let Client { received, ip } = request.unmarked(Because::AskedOfEach).clone();
     // A page for a request that was refused is looked up, too.
-    let path = received.framing().ok().and_then(|framing| framing.target.path());
-    let path = message::path::without_leading_slashes(path.unwrap_or_default());
+    let sent = received.framing().ok().and_then(|framing| framing.target.path());
+    let redirected = request.path.clone();
+    let path = match request.lineage.purpose {
+        LookupPurpose::Redirected => &redirected,
+        _ => message::path::without_leading_slashes(sent.unwrap_or_default()),
+    };
     let client = ip.unwrap_or_else(|| received.client.ip().to_canonical());
     let server = Some(received.local.ip().to_canonical());
     let names = Some(&*received.names);
@@ -137,14 +141,9 @@ async fn of_host(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     }
 }
 
-/// Header-parser hook: the rules of the place. For a request that was redirected within the server
-/// httpd has the host's rules run a second time instead, since it forgets that it was there
-/// (match_headers).
+/// Header-parser hook: the rules of the place.
 pub(crate) fn header<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> {
-    let rules = match request.lineage.purpose {
-        LookupPurpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
-        _ => &SETTINGS.of(&request.settings).rules,
-    };
+    let rules = &SETTINGS.of(&request.settings).rules;
     if rules.is_empty() {
         return NowOrLater::Now(Ok(()));
     }
@@ -154,10 +153,7 @@ pub(crate) fn header<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()>
 
 async fn of_place(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     let settings = request.settings.clone();
-    let rules = match request.lineage.purpose {
-        LookupPurpose::Redirected => &HOST_SETTINGS.of(&request.host.modules).rules,
-        _ => &SETTINGS.of(&settings).rules,
-    };
+    let rules = &SETTINGS.of(&settings).rules;
     let received = request.received().clone();
     let path = request.path.clone();
     let server = Some(received.local.ip().to_canonical());

@@ -5,7 +5,7 @@ use super::{RanHandler, run};
 use crate::error_document;
 use crate::failure::{Failure, Stop};
 use crate::log_conditions;
-use crate::request_context::RequestContext;
+use crate::request_context::{LookupPurpose, RequestContext};
 use crate::response::Response;
 use message::Status;
 
@@ -22,6 +22,11 @@ pub(super) async fn settle<'a>(
         let next = match outcome {
             Ok(mut response) => {
                 if let Some(first) = failed {
+                    if let Some(bad) = bad_field(request, &response) {
+                        request.log_failure(&bad);
+                        request.output.always.clear();
+                        return first.page(request, ran, status);
+                    }
                     response.status = status;
                     response.adopt(first.failure);
                 }
@@ -33,7 +38,7 @@ pub(super) async fn settle<'a>(
                     failed.get_or_insert_with(failure);
                 }
                 let logs = || log_conditions::chosen_before(request, status.code());
-                Ok(request.redirected(path, query, status, logs))
+                Ok(request.redirected(&path, query, status, logs))
             }
             Err(Stop::Failure(mut failure)) => {
                 request.log_failure(&failure);
@@ -41,14 +46,16 @@ pub(super) async fn settle<'a>(
                     request.output.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
                     request.output.always.push(always);
                 }
-                match failed.take_if(|_| status != Status::OK) {
-                    // An error document that fails: the page of the first error mentions it. Rules
-                    // may have made it a request without a status again (ap_die_r).
-                    Some(first) => return first.page(request, ran, status),
-                    None => error_document::choose(request, &failure).inspect(|_| {
-                        failed.get_or_insert_with(|| FirstFailure::of(failure));
-                    }),
+                // An error document that fails, or another redirected request to which rules have
+                // given a status: the page of the first error mentions that. They may have made it
+                // a request without a status again (ap_die_r).
+                if status != Status::OK && request.lineage.purpose == LookupPurpose::Redirected {
+                    let first = failed.unwrap_or_else(|| FirstFailure::of(failure));
+                    return first.page(request, ran, status);
                 }
+                error_document::choose(request, &failure).inspect(|_| {
+                    failed.get_or_insert_with(|| FirstFailure::of(failure));
+                })
             }
         };
         let next = match next {
@@ -66,6 +73,11 @@ pub(super) async fn settle<'a>(
         }
         outcome = Box::pin(run(request, ran)).await;
     }
+}
+
+/// What is wrong with a field of an answer, or with one that a rule wanted it to have.
+pub(super) fn bad_field(request: &RequestContext<'_>, response: &Response) -> Option<Failure> {
+    request.common.bad_field.take().or_else(|| response.bad_field())
 }
 
 /// Of all requests in a row that have a status already, the first, and what was said of it.

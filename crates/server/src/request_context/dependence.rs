@@ -116,7 +116,10 @@ impl RequestContext<'_> {
     pub(crate) fn below_root<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         let root = self.mapping.place.root.path_bytes();
         let below = path.strip_prefix(root)?;
-        if root == b"/" { Some(below) } else { below.strip_prefix(b"/") }
+        let below = if root == b"/" { below } else { below.strip_prefix(b"/")? };
+        // Another slash would make it a path from the root of the system.
+        let slashes = below.iter().take_while(|byte| **byte == b'/').count();
+        Some(&below[slashes..])
     }
 
     /// What has to be true of those who are given the answer.

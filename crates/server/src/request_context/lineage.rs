@@ -24,6 +24,8 @@ pub struct Lineage {
     pub purpose: LookupPurpose,
     /// The request that this one replaced, and so on back to the one that the client sent.
     pub(crate) original: Option<Rc<Original>>,
+    /// The path of the request on whose behalf this one looks something up (`r->main->uri`).
+    pub looked_up_for: Vec<u8>,
     /// Notes of the request that this one replaced (`r->prev->notes`).
     pub notes_before: Table,
     /// Internal redirects so far.
@@ -36,11 +38,12 @@ pub struct Lineage {
 }
 
 impl Lineage {
-    /// Of a look-up on behalf of such a request.
-    pub(super) fn of_look_up(&self) -> Self {
+    /// Of a look-up on behalf of such a request, which has this path.
+    pub(super) fn of_look_up(&self, path: &[u8]) -> Self {
         Self {
             purpose: LookupPurpose::Sub,
             original: self.original.clone(),
+            looked_up_for: path.to_vec(),
             notes_before: Table::default(),
             redirects: self.redirects,
             depth: self.depth + 1,
@@ -53,6 +56,7 @@ impl Lineage {
     pub(super) fn redirected(&self, notes: &Table, original: impl FnOnce() -> Original) -> Self {
         Self {
             purpose: LookupPurpose::Redirected,
+            looked_up_for: self.looked_up_for.clone(),
             original: Some(self.original.clone().unwrap_or_else(|| Rc::new(original()))),
             notes_before: notes.clone(),
             redirects: self.redirects + 1,

@@ -28,7 +28,7 @@ const NO_ADMIN: &str = "[no address given]";
 
 /// All variables for the script that answers `request`.
 pub fn environment(request: &RequestContext<'_>, rules: EnvironmentRules) -> Table {
-    let mut env = request.tables.env.clone();
+    let mut env = of_tables(request);
     env.reserve(VARIABLES);
     request_fields(request, rules, &mut env);
     inherited(&mut env);
@@ -36,6 +36,14 @@ pub fn environment(request: &RequestContext<'_>, rules: EnvironmentRules) -> Tab
     of_client(request, &mut env);
     of_request(request, rules, &mut env);
     script(request, &mut env);
+    env
+}
+
+/// Those that were set for the request: of each name the last, as scripts are told
+/// (ap_add_common_vars, which compresses the table).
+pub(super) fn of_tables(request: &RequestContext<'_>) -> Table {
+    let mut env = request.tables.env.clone();
+    env.keep_last();
     env
 }
 
@@ -196,7 +204,9 @@ fn script(request: &RequestContext<'_>, env: &mut Table) {
     message::path::encode(info, &mut url);
     if let Some(found) = phase::lead(request, &url) {
         let there = found.filename_with_slash();
-        env.put("PATH_TRANSLATED", [there, found.mapping.path_info].concat());
+        if !there.is_empty() {
+            env.put("PATH_TRANSLATED", [there, found.mapping.path_info].concat());
+        }
     }
 }
 

@@ -55,7 +55,7 @@ impl EnvironmentTemplate {
         if request.tables.env.iter().any(|(name, _)| may_be_field(name, rules)) {
             return None;
         }
-        let own = encoded(&request.tables.env);
+        let own = encoded(&environment::of_tables(request));
         let mut params = Params::new(true);
         params.add_pairs(&own).ok()?;
         let mut script = environment::of_script(request);
