@@ -215,6 +215,9 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
                 let text = || format!("DirectoryIndex: no {name} is there");
                 explain(request, SETTINGS.of(&settings).index_place.as_ref(), text);
             }
+            Err(Stop::Failure(failure)) if failure.status.is_redirection() => {
+                return Err(failure.into());
+            }
             Err(stop) => note_refusal(&mut refused, stop),
         }
         // A better one may come to be there.
@@ -244,13 +247,11 @@ fn explain(
     }
 }
 
-/// Keep the first refusal; that nothing is there is none.
+/// Keep the last refusal; that nothing is there is none.
 fn note_refusal(refused: &mut Option<Stop>, stop: Stop) {
     match stop {
         Stop::Failure(failure) if failure.status == Status::NOT_FOUND => {}
-        stop => {
-            refused.get_or_insert(stop);
-        }
+        stop => *refused = Some(stop),
     }
 }
 
