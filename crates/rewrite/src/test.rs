@@ -44,7 +44,7 @@ impl Engine<'_, '_> {
             _ => expand::text(self, &condition.input, None).await?,
         };
         let found = match &condition.test {
-            Test::Regex(regex) => match regex.captures(&input) {
+            Test::Regex(regex) => match regex.captures_at_length(&input) {
                 Ok(captures) => captures.map(|captures| Groups {
                     source: input.clone(),
                     captures: Some(captures),
