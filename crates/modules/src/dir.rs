@@ -191,7 +191,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         let mut found = match phase::sub_request(request, name.as_bytes(), Query::Inherited) {
             Ok(found) => found,
             Err(stop) => {
-                note_refusal(&mut refused, stop);
+                keep_refusal(&mut refused, stop)?;
                 continue;
             }
         };
@@ -215,10 +215,7 @@ async fn folder(request: &mut RequestContext<'_>) -> Result<(), Stop> {
                 let text = || format!("DirectoryIndex: no {name} is there");
                 explain(request, SETTINGS.of(&settings).index_place.as_ref(), text);
             }
-            Err(Stop::Failure(failure)) if failure.status.is_redirection() => {
-                return Err(failure.into());
-            }
-            Err(stop) => note_refusal(&mut refused, stop),
+            Err(stop) => keep_refusal(&mut refused, stop)?,
         }
         // A better one may come to be there.
         found.note_place();
@@ -247,12 +244,15 @@ fn explain(
     }
 }
 
-/// Keep the last refusal; that nothing is there is none.
-fn note_refusal(refused: &mut Option<Stop>, stop: Stop) {
+/// Keep the last refusal; that nothing is there is none. Where a client is sent elsewhere no other
+/// file is looked for.
+fn keep_refusal(refused: &mut Option<Stop>, stop: Stop) -> Result<(), Stop> {
     match stop {
         Stop::Failure(failure) if failure.status == Status::NOT_FOUND => {}
+        Stop::Failure(failure) if failure.status.is_redirection() => return Err(failure.into()),
         stop => *refused = Some(stop),
     }
+    Ok(())
 }
 
 /// Whether an index file is there, or something that needs none. As in httpd one that may not be
