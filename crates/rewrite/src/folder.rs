@@ -65,7 +65,7 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
         }
         Outcome::Status(status) => {
             request.mapping.rewritten = Some(url);
-            Err(refused(status))
+            Err(refused(request, status))
         }
         Outcome::Changed(change) => {
             check_query(request, &url, change.no_escape, 10411)?;

@@ -93,7 +93,7 @@ async fn rewritten(
         }
         Outcome::Status(status) => {
             request.mapping.rewritten = Some(url);
-            Err(refused(status))
+            Err(refused(request, status))
         }
         Outcome::Changed(change) => {
             check_query(request, &url, change.no_escape, 10410)?;
@@ -101,6 +101,7 @@ async fn rewritten(
                 return to_backend(request, backend, change.no_escape, 669).map(Some);
             }
             if change.passes_through {
+                request.mapping.own_parents = change.last.map_or(0, |rule| rule.own_parents);
                 return pass_through(request, url).map(|()| None);
             }
             if Scheme::of(&url).is_some() {

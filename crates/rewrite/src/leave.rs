@@ -35,10 +35,16 @@ pub(crate) fn check_query(
     Err(Failure::new(Status::FORBIDDEN, MODULE, text).id(id).at_error().into())
 }
 
-/// The answer that a rule has given.
-pub(crate) fn refused(status: u16) -> Stop {
+/// The answer that a rule has given. Where it is one about the method, no method is known to be
+/// allowed but the one that needs no file (make_allow of http_protocol.c).
+pub(crate) fn refused(request: &RequestContext<'_>, status: u16) -> Stop {
     let status = Status::new(status).unwrap_or(Status::INTERNAL_SERVER_ERROR);
-    Failure::new(status, MODULE, "").into()
+    let failure = Failure::new(status, MODULE, "");
+    if !matches!(status, Status::METHOD_NOT_ALLOWED | Status::NOT_IMPLEMENTED) {
+        return failure.into();
+    }
+    let is_traced = request.host.methods().ends_with("TRACE");
+    failure.field("Allow", if is_traced { "TRACE" } else { "" }).into()
 }
 
 /// `[P]`: the request goes to a backend. Whether somebody speaks its protocol shows later.

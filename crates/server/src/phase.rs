@@ -391,6 +391,7 @@ pub fn place_of(
     path: &[u8],
     own_parents: usize,
 ) -> Result<Place, Stop> {
+    let own_parents = own_parents.saturating_add(request.mapping.own_parents);
     if lexical::parents(path) > own_parents || path.contains(&0) {
         let text = format!(
             "{} would be mapped to {}, which is outside the configured directory",
