@@ -19,14 +19,12 @@ pub fn compare(test: &str, mpm: Mpm, name: &str) {
     let mut sheet = Sheet::read(name);
     sheet.main.insert_str(0, "LogLevel rewrite:trace8\n");
     let Some(mut beside) = Beside::start(test, mpm, &sheet) else { return };
-    let mut read = [0, 0];
-    // What was said at the start is compared elsewhere.
-    new_lines(&beside, &mut read);
+    let mut log = BothLogs::new(&beside);
     let (mut lines, mut rows, mut text, mut differ) = (0, 0, String::new(), 0);
     for (number, set) in sheet.sets.iter().enumerate() {
         for row in &set.rows {
             beside.ask(number, row);
-            let [theirs, ours] = new_lines(&beside, &mut read);
+            let [theirs, ours] = log.new_steps(&beside);
             lines += theirs.len();
             rows += 1;
             // With a reason it has to differ, without one it must not.
@@ -41,13 +39,36 @@ pub fn compare(test: &str, mpm: Mpm, name: &str) {
     assert!(differ == 0, "{differ} differ:\n{text}");
 }
 
-/// What the two have logged since the last time.
-fn new_lines(beside: &Beside, read: &mut [u64; 2]) -> [Vec<String>; 2] {
-    let (files, servers) = (beside.error_files(), beside.servers());
-    [0, 1].map(|nth| {
-        let text = read_from(&files[nth], &mut read[nth]);
-        text.lines().filter_map(|line| compared(line, servers[nth])).collect()
-    })
+/// The error logs of both servers, as far as they were read.
+#[derive(Debug)]
+pub struct BothLogs([u64; 2]);
+
+impl BothLogs {
+    /// What was said at the start is left out.
+    pub fn new(beside: &Beside) -> Self {
+        let mut both = Self([0, 0]);
+        both.new_lines(beside, |_| false);
+        both
+    }
+
+    /// What the two have logged about requests since the last time.
+    pub fn new_errors(&mut self, beside: &Beside) -> [Vec<String>; 2] {
+        self.new_lines(beside, |line| line.contains("[client "))
+    }
+
+    /// The same of module rewrite, with its steps.
+    fn new_steps(&mut self, beside: &Beside) -> [Vec<String>; 2] {
+        self.new_lines(beside, |line| line.contains("[rewrite:"))
+    }
+
+    fn new_lines(&mut self, beside: &Beside, is_wanted: impl Fn(&str) -> bool) -> [Vec<String>; 2] {
+        let (files, servers) = (beside.error_files(), beside.servers());
+        [0, 1].map(|nth| {
+            let text = read_from(&files[nth], &mut self.0[nth]);
+            let wanted = text.lines().filter(|line| is_wanted(line));
+            wanted.filter_map(|line| compared(line, servers[nth])).collect()
+        })
+    }
 }
 
 fn read_from(path: &Path, at: &mut u64) -> String {
@@ -59,10 +80,10 @@ fn read_from(path: &Path, at: &mut u64) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A line of module rewrite without what tells two runs apart; `None` for any other line.
+/// A line without what tells two runs apart; `None` for what is none.
 fn compared(line: &str, server: SocketAddr) -> Option<String> {
-    let start = line.find("[rewrite:")?;
-    let (module, rest) = line[start..].split_once("] ")?;
+    let (_, line) = line.split_once("] [")?;
+    let (module, rest) = line.split_once("] ")?;
     let rest = match rest.starts_with("[pid ") {
         true => rest.split_once("] ")?.1,
         false => rest,
@@ -83,7 +104,7 @@ fn compared(line: &str, server: SocketAddr) -> Option<String> {
         }
         None => rest,
     };
-    let mut out = format!("{module}] ");
+    let mut out = format!("[{module}] ");
     let mut rest = &*rest;
     for mark in ["[client 127.0.0.1:", "/sid#", "][rid#"] {
         let Some((before, behind)) = rest.split_once(mark) else { continue };
