@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn a_manager_hangs_that_has_left_many_questions_without_an_answer() {
-        let (link, other_end) = ManagerLink::pair().unwrap();
-        let mut manager = ManagerProcess::new(1, (Weak::new(), ManagerRole::Scripts), link);
+        let (ends, ManagerEnds { link: other_end, .. }) = ManagerEnds::pair().unwrap();
+        let mut manager = ManagerProcess::new(1, (Weak::new(), ManagerRole::Scripts), ends);
         let mut now_ms = manager.question_ms;
         let mut ask = |manager: &mut ManagerProcess| {
             now_ms += QUESTION_MS;
