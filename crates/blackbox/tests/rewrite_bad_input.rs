@@ -90,8 +90,8 @@ fn a_loop_by_way_of_the_client_is_the_clients(mpm: Mpm) {
 }
 
 fn a_map_that_is_not_there_has_no_value(mpm: Mpm) {
-    let gone =
-        "RewriteMap m txt:{S}/map.txt\nRewriteEngine On\nRewriteRule ^/m/(.*)$ /${m:$1|b.txt}";
+    let gone = "RewriteMap m txt:{S}/map.txt\nRewriteEngine On\n\
+                RewriteRule ^/m/(.*)$ /${m:$1|b.txt}";
     let mut with_file = host(gone);
     with_file.files.push(("map.txt".into(), "a a.txt\n".into()));
     let sets = vec![
@@ -105,9 +105,9 @@ fn a_map_that_is_not_there_has_no_value(mpm: Mpm) {
     });
 }
 
-fn a_file_that_was_saved_half_way_shuts_its_folder(mpm: Mpm) {
+fn a_file_that_was_saved_half_way_is_taken_as_by_apache(mpm: Mpm) {
     let sets = [
-        "RewriteEngine On\nRewriteRule ^b$ a.txt\n<IfModule mod_rewrite.c>\nRewriteRule ^c$ a.txt\n",
+        "RewriteEngine On\nRewriteRule ^b$ a.txt\n<IfModule mod_rewrite.c>\nRewriteRule ^c$ b.txt",
         "<IfModule mod_none.c>\nRewriteRule ^c$ a.txt\n",
         "<IfModule mod_rewrite.c>\n<IfModule mod_dir.c>\nRewriteEngine On\n</IfModule>\n",
         "<IfModule mod_rewrite.c",
@@ -125,7 +125,7 @@ fn a_file_that_was_saved_half_way_shuts_its_folder(mpm: Mpm) {
         "RewriteEngine O",
     ];
     let sets = sets.map(file).into();
-    compare("a_file_that_was_saved_half_way_shuts_its_folder", mpm, sets, &["/a.txt", "/b"]);
+    compare("a_file_that_was_saved_half_way_is_taken_as_by_apache", mpm, sets, &["/a.txt", "/b"]);
 }
 
 fn a_line_that_is_wrong_shuts_its_folder(mpm: Mpm) {
@@ -169,7 +169,7 @@ each_mpm! {
     a_loop_within_the_server_ends,
     a_loop_by_way_of_the_client_is_the_clients,
     a_map_that_is_not_there_has_no_value,
-    a_file_that_was_saved_half_way_shuts_its_folder,
+    a_file_that_was_saved_half_way_is_taken_as_by_apache,
     a_line_that_is_wrong_shuts_its_folder,
     a_file_that_may_not_be_read_shuts_its_folder,
 }
