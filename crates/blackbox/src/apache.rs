@@ -222,6 +222,11 @@ impl Apache {
         &self.home
     }
 
+    /// Its error log.
+    pub fn error_file(&self) -> PathBuf {
+        self.home.join("errors")
+    }
+
     /// What it wrote to stderr and to its error log.
     pub fn errors(&self) -> String {
         let paths: [PathBuf; 2] = [self.home.join("stderr"), self.home.join("errors")];

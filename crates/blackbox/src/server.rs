@@ -363,6 +363,11 @@ impl Server {
         self.output.lock().expect("no holder panics").clone()
     }
 
+    /// The file that its stderr is.
+    pub fn error_file(&self) -> &Path {
+        &self.errors
+    }
+
     /// What it wrote to stderr, which is its error log unless configured.
     pub fn error_text(&self) -> String {
         let bytes = fs::read(&self.errors).expect("stderr is a file");

@@ -243,6 +243,26 @@ fn old_children_ask_the_old_program_until_they_have_ended(mpm: Mpm) {
     assert!(process::alive(new) && !process::alive(other));
 }
 
+fn what_a_program_says_goes_to_the_log_that_was_opened_again(mpm: Mpm) {
+    let logs = Scratch::new();
+    let log = |name: &str| fs::read_to_string(logs.join(name)).unwrap_or_default();
+    let path = logs.join("errors");
+    let site = site(mpm).directive(format!("ErrorLog {}", path.display()));
+    let server = site.start();
+    assert_eq!(ask(&server, "m", "says"), "said");
+    wait_for("its words", 5, || log("errors").contains("the map says so"));
+    let pid = ask(&server, "m", "pid");
+    fs::rename(&path, logs.join("errors.1")).unwrap();
+    server.signal(libc::SIGUSR2);
+    wait_for("a new log", 10, || path.exists());
+    // The manager hears of it by a signal of its own.
+    wait_for("its words in the new log", 10, || {
+        assert_eq!(ask(&server, "m", "says"), "said");
+        log("errors").contains("the map says so")
+    });
+    assert_eq!(ask(&server, "m", "pid"), pid);
+}
+
 fn nothing_is_left_when_the_server_stops(mpm: Mpm) {
     let mut server = site(mpm).start();
     let pids = [ask(&server, "m", "pid"), ask(&server, "other", "pid")];
@@ -311,6 +331,7 @@ each_mpm! {
     a_child_that_is_killed_in_the_middle_of_a_question_disturbs_nobody,
     a_program_or_its_manager_that_is_killed_is_replaced,
     old_children_ask_the_old_program_until_they_have_ended,
+    what_a_program_says_goes_to_the_log_that_was_opened_again,
     nothing_is_left_when_the_server_stops,
     a_program_that_cannot_be_started_is_no_server,
     nobody_starts_a_program_that_no_engine_needs,

@@ -96,6 +96,8 @@ pub struct SectionNode {
     pub line: Line,
     /// The lines and sections inside.
     pub body: Vec<Node>,
+    /// Whether a line closes it. A condition may end with its file.
+    pub has_end: bool,
 }
 
 /// A directive, or a section that holds more of them.
@@ -115,6 +117,14 @@ impl Node {
             Self::Section(section) => &section.line,
         }
     }
+}
+
+/// Whether a section of this name is a condition: what it holds counts as if it stood outside, or
+/// not at all.
+pub(crate) fn is_condition(name: &str) -> bool {
+    const NAMES: [&str; 6] =
+        ["<IfDefine", "<IfDirective", "<IfFile", "<IfModule", "<IfSection", "<IfVersion"];
+    NAMES.iter().any(|it| it.eq_ignore_ascii_case(name))
 }
 
 /// Whether a section is `<Macro>`. Its body is lines, whatever they are, to the one that ends it:

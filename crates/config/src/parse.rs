@@ -112,6 +112,8 @@ struct Parser {
     macros: Vec<Arc<Macro>>,
     /// What they brought so far in bytes, and how many of them are in use now.
     spliced: (usize, usize),
+    /// The text has ended: nothing closes what is still open.
+    is_over: bool,
 }
 
 /// A section without its end.
@@ -298,7 +300,7 @@ impl Parser {
         while self.open.len() > depth {
             let Some(Open { line, start, .. }) = self.open.pop() else { break };
             let body = self.nodes.split_off(start);
-            self.push(Node::Section(SectionNode { line, body }));
+            self.push(Node::Section(SectionNode { line, body, has_end: !self.is_over }));
         }
     }
 
@@ -312,12 +314,18 @@ impl Parser {
             }
             None => self.tell_open(),
         }
+        self.is_over = true;
         self.close_to(0);
         ConfigTree { nodes: self.nodes, diagnostics: self.diagnostics }
     }
 
-    /// httpd reports all open sections as one error, which stands at the outermost of them.
+    /// httpd reports all open sections as one error, which stands at the outermost of them. It
+    /// does not miss the end of conditions that hold, which is seen when they are met; what is
+    /// open in or around one it loses, which is told here.
     fn tell_open(&mut self) {
+        if self.open.iter().all(|open| ast::is_condition(open.line.name())) {
+            return;
+        }
         let Some(outermost) = self.open.first() else { return };
         let each: Vec<String> = self.open.iter().rev().map(not_closed).collect();
         let line = outermost.line.clone();

@@ -230,6 +230,11 @@ impl Status {
         self.0 < 200 || self.0 == 204 || self.0 == 304
     }
 
+    /// Whether it is one of the 3xx statuses.
+    pub const fn is_redirection(self) -> bool {
+        self.0 >= 300 && self.0 < 400
+    }
+
     /// Whether it is one of the 4xx or 5xx statuses.
     pub const fn is_error(self) -> bool {
         self.0 >= 400

@@ -239,6 +239,9 @@ impl Map {
 
 /// Translate hook.
 pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
+    if request.path.first() != Some(&b'/') {
+        return Ok(None); // `OPTIONS *` (mva_translate)
+    }
     let settings = HOST_SETTINGS.of(&request.host.modules);
     let scripts = settings.scripts.as_ref().and_then(Option::as_ref);
     let (map, below, is_script) = match (scripts, request.path.strip_prefix(b"/cgi-bin")) {

@@ -1,6 +1,6 @@
 //! Compiled patterns and their matches, as httpd's `ap_regex` has them.
 
-use crate::sys::{self, CompiledCode, UNSET, option};
+use crate::sys::{self, CompiledCode, Patience, UNSET, option};
 use std::fmt;
 use std::ops::Range;
 
@@ -77,7 +77,7 @@ impl Regex {
     /// # Errors
     /// When that is too much work to find out.
     pub fn is_match(&self, subject: &[u8]) -> Result<bool, LimitExceeded> {
-        let found = self.code.run(subject, |_| ()).map_err(|_| LimitExceeded)?;
+        let found = self.code.run(subject, Patience::Short, |_| ()).map_err(|_| LimitExceeded)?;
         Ok(found.is_some())
     }
 
@@ -86,8 +86,21 @@ impl Regex {
     /// # Errors
     /// When that is too much work to find out.
     pub fn captures(&self, subject: &[u8]) -> Result<Option<Captures>, LimitExceeded> {
+        self.find(subject, Patience::Short)
+    }
+
+    /// The same for whoever gives up at the first pattern that is too much work: that may be more
+    /// than otherwise.
+    ///
+    /// # Errors
+    /// When that is too much work to find out.
+    pub fn captures_at_length(&self, subject: &[u8]) -> Result<Option<Captures>, LimitExceeded> {
+        self.find(subject, Patience::Long)
+    }
+
+    fn find(&self, subject: &[u8], patience: Patience) -> Result<Option<Captures>, LimitExceeded> {
         let copy = |offsets: &[usize]| Captures::new(offsets, self.group_count + 1);
-        self.code.run(subject, copy).map_err(|_| LimitExceeded)
+        self.code.run(subject, patience, copy).map_err(|_| LimitExceeded)
     }
 
     /// The names of groups and their numbers, in the order of the numbers.

@@ -11,4 +11,4 @@ mod scratch;
 pub use code::ahead;
 pub(crate) use code::{CompiledCode, message, option};
 pub(crate) use crypt::crypt;
-pub(crate) use scratch::UNSET;
+pub(crate) use scratch::{Patience, UNSET};

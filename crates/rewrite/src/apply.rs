@@ -7,7 +7,7 @@ use crate::prefix;
 use crate::rule::Rule;
 use crate::settings::Rules;
 use crate::substitute::Applied;
-use crate::trace::MODULE;
+use crate::trace::{MODULE, shown};
 use message::Status;
 use pattern::Captures;
 use server::failure::{Failure, Stop};
@@ -152,7 +152,7 @@ impl Engine<'_, '_> {
     fn is_last(&mut self, flags: RuleFlags) -> bool {
         if flags.has(RuleFlags::PASS_THROUGH) {
             self.say(2, || {
-                let url = String::from_utf8_lossy(self.url());
+                let url = shown(self.url());
                 format!("forcing '{url}' to get passed through to next API URI-to-filename handler")
             });
             return true;
@@ -209,7 +209,7 @@ impl Engine<'_, '_> {
     async fn apply(&mut self, rule: &Arc<Rule>) -> Result<Applied, Stop> {
         self.find_subject();
         self.say_in_log(3, || {
-            let subject = String::from_utf8_lossy(&self.subject);
+            let subject = shown(&self.subject);
             format!("applying pattern '{}' to uri '{subject}'", rule.pattern)
         });
         self.request.explain_line(StepKind::Rule, &rule.position, || rule.shown());
@@ -253,7 +253,7 @@ impl Engine<'_, '_> {
         let path_info = &self.request.mapping.path_info;
         if !path_info.is_empty() {
             self.say_in_log(3, || {
-                let [url, path_info] = [url, path_info].map(String::from_utf8_lossy);
+                let [url, path_info] = [url, path_info].map(shown);
                 format!("add path info postfix: {url} -> {url}{path_info}")
             });
             self.subject.extend_from_slice(path_info);
@@ -261,8 +261,8 @@ impl Engine<'_, '_> {
         let is_proxied = self.request.mapping.backend.is_some();
         if !is_proxied && self.subject.starts_with(folder.as_bytes()) {
             self.say_in_log(3, || {
-                let subject = String::from_utf8_lossy(&self.subject);
-                let rest = String::from_utf8_lossy(&self.subject[folder.len()..]);
+                let subject = shown(&self.subject);
+                let rest = shown(&self.subject[folder.len()..]);
                 format!("strip per-dir prefix: {subject} -> {rest}")
             });
             self.subject.drain(..folder.len());

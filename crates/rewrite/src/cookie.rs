@@ -1,5 +1,6 @@
 //! `[CO=...]`: a cookie of a rule (add_cookie of mod_rewrite.c).
 
+use crate::trace::shown;
 use crate::words::atol;
 use server::http_date::http_date;
 use server::request_context::RequestContext;
@@ -16,7 +17,7 @@ pub(crate) fn set(request: &mut RequestContext<'_>, text: &[u8]) -> Option<Resul
     let (name, value, domain) = (words.next()?, words.next()?, words.next()?);
     let note = format!("{}_rewrite", String::from_utf8_lossy(name));
     if request.is_done(&note) {
-        return Some(Err(String::from_utf8_lossy(name).into_owned()));
+        return Some(Err(shown(name).into_owned()));
     }
     let (minutes, path) = (words.next(), words.next());
     let mut cookie =
@@ -38,10 +39,10 @@ pub(crate) fn set(request: &mut RequestContext<'_>, text: &[u8]) -> Option<Resul
         cookie.extend_from_slice(b"; SameSite=");
         cookie.extend_from_slice(same_site);
     }
-    let shown = String::from_utf8_lossy(&cookie).into_owned();
+    let text = shown(&cookie).into_owned();
     request.add_to_answer(("Set-Cookie".into(), cookie));
     request.note_done(&note);
-    Some(Ok(shown))
+    Some(Ok(text))
 }
 
 /// About 1,900 years: dates have four digits.

@@ -42,6 +42,10 @@ type Done = Result<(), Error>;
 /// The settings of the section around a line, with its folder: httpd calls anything so that stands
 /// behind the name of a section.
 fn of_folder(builder: &mut Builder) -> &mut FolderSettings {
+    if !builder.is_htaccess() {
+        // Its host says something as well.
+        of_host(builder);
+    }
     let folder = builder.section_argument().map(|argument| match argument.ends_with('/') {
         true => argument,
         false => argument + "/",
@@ -68,9 +72,6 @@ fn rules(builder: &mut Builder) -> &mut Rules {
 
 /// Outside of all sections it is for them, too, unless they say otherwise.
 fn engine(builder: &mut Builder, call: &Call<'_>) -> Done {
-    if !builder.is_in_section() {
-        of_host(builder);
-    }
     of_folder(builder).engine = Some(call.on());
     Ok(())
 }

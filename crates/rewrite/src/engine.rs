@@ -82,6 +82,11 @@ impl<'r, 'a> Engine<'r, 'a> {
         self.trace.say(level, self.request, None, text);
     }
 
+    /// The same of the request that a look-up is for: cookies are that one's.
+    pub(crate) fn say_of_main(&self, level: usize, text: impl FnOnce() -> String) {
+        self.trace.say_of_main(level, self.request, text);
+    }
+
     /// The URL as it is now.
     pub(crate) fn url(&self) -> &[u8] {
         self.request.mapping.rewritten.as_deref().unwrap_or_default()

@@ -8,6 +8,7 @@ use crate::notes;
 use crate::rule::Rule;
 use crate::settings::{HOST_SETTINGS, SETTINGS};
 use crate::template::{MapLookup, Piece, Template};
+use crate::trace::shown;
 use crate::variable::{Ahead, TimePart, Variable};
 use expr::ServerVariable;
 use logging::sink::local_time;
@@ -128,7 +129,7 @@ fn group(
         Some(actions) => {
             let escaped = escape::group(text, actions);
             engine.say(5, || {
-                let [text, escaped] = [text, &escaped].map(String::from_utf8_lossy);
+                let [text, escaped] = [text, &escaped].map(shown);
                 format!("escaping backreference '{text}' to '{escaped}'")
             });
             out.extend(escaped);
@@ -162,7 +163,7 @@ pub(crate) async fn force(engine: &mut Engine<'_, '_>, actions: &RuleActions) ->
         let name = lower(&text(engine, template, Some(actions)).await?);
         if !name.is_empty() {
             engine.say(2, || {
-                let url = String::from_utf8_lossy(engine.url());
+                let url = shown(engine.url());
                 format!("remember {url} to have MIME-type '{name}'")
             });
             engine.request.tables.notes.set(notes::MEDIA_TYPE, name);
@@ -172,7 +173,7 @@ pub(crate) async fn force(engine: &mut Engine<'_, '_>, actions: &RuleActions) ->
         let name = lower(&text(engine, template, Some(actions)).await?);
         if !name.is_empty() {
             engine.say(2, || {
-                let url = String::from_utf8_lossy(engine.url());
+                let url = shown(engine.url());
                 format!("remember {url} to have Content-handler '{name}'")
             });
             engine.request.tables.notes.set(notes::HANDLER, name);
@@ -197,7 +198,7 @@ async fn value(engine: &mut Engine<'_, '_>, variable: &Variable) -> Vec<u8> {
                 Variable::Server(ServerVariable::Ipv6) => "IPV6",
                 _ => return value,
             };
-            engine.say(1, || format!("{name}='{}'", String::from_utf8_lossy(&value)));
+            engine.say(1, || format!("{name}='{}'", shown(&value)));
             value
         }
     }
@@ -291,7 +292,7 @@ async fn ahead(engine: &mut Engine<'_, '_>, wanted: &Ahead, is_file: bool) -> Ve
         None => Vec::new(),
     };
     engine.say(5, || {
-        let [path, value] = [&path, &value].map(|it| String::from_utf8_lossy(it));
+        let [path, value] = [&path, &value].map(|it| shown(it));
         format!("lookahead: path={path} var={} -> val={value}", wanted.name)
     });
     value
@@ -355,16 +356,14 @@ fn beside<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Cow<'p, [u8]> {
     Cow::Owned([&own[..end], path].concat())
 }
 
-/// The URL of a file in the folder of that of the request; any other has none
+/// The URL path of a file: that of a file in another folder than the request's is not known
 /// (ap_sub_req_lookup_file).
-fn url_beside(request: &RequestContext<'_>, path: &[u8]) -> Vec<u8> {
+fn url_beside(request: &RequestContext<'_>, file: &[u8]) -> Vec<u8> {
     let folder = |path: &[u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    let own = request.filename();
-    match path.strip_prefix(&own[..folder(&own)]) {
-        Some(name) if !name.is_empty() && !name.contains(&b'/') => {
-            [&request.path[..folder(&request.path)], name].concat()
-        }
-        _ => Vec::new(),
+    let (own, start) = (request.filename(), folder(file));
+    match own[..folder(&own)] == file[..start] {
+        true => [&request.path[..folder(&request.path)], &file[start..]].concat(),
+        false => Vec::new(),
     }
 }
 
@@ -379,7 +378,7 @@ fn status(outcome: Result<(), Stop>) -> Status {
 pub(crate) async fn is_url(engine: &mut Engine<'_, '_>, url: &[u8]) -> bool {
     let status = look_up(engine, url, false).await.map_or(Status::BAD_REQUEST, |found| found.1);
     engine.say_without_folder(5, || {
-        let url = String::from_utf8_lossy(url);
+        let url = shown(url);
         format!("RewriteCond URI (-U check: path={url} -> status={}", status.code())
     });
     status.code() < 400
@@ -389,7 +388,7 @@ pub(crate) async fn is_url(engine: &mut Engine<'_, '_>, url: &[u8]) -> bool {
 pub(crate) async fn is_file(engine: &mut Engine<'_, '_>, path: &[u8]) -> bool {
     let Some((sub, status)) = look_up(engine, path, true).await else { return false };
     engine.say_without_folder(5, || {
-        let path = String::from_utf8_lossy(path);
+        let path = shown(path);
         let (file, status) = (sub.display_path(), status.code());
         format!("RewriteCond file (-F check: path={path} -> file={file} status={status}")
     });

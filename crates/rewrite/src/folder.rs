@@ -3,11 +3,11 @@
 
 use crate::apply::Outcome;
 use crate::engine::Engine;
-use crate::leave::{check_query, has_ended, redirect, substituted, to_backend};
+use crate::leave::{check_query, has_ended, redirect, refused, substituted, to_backend};
 use crate::notes;
 use crate::result::Scheme;
 use crate::settings::{FolderSettings, HOST_SETTINGS, Options, SETTINGS};
-use crate::trace::{MODULE, Trace};
+use crate::trace::{MODULE, Trace, shown};
 use message::Status;
 use server::failure::{Failure, Stop};
 use server::request_context::{KEEPS_VARY, RequestContext};
@@ -23,7 +23,9 @@ pub(crate) fn fixup<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, ()> 
         let text = || format!("RewriteEngine is off: {count} rules are not applied");
         request.explain(StepKind::Rule, text);
     }
-    if !has_rules || settings.rules.list.is_empty() && request.tables.notes.is_empty() {
+    // Without rules there is nothing to do but to say so.
+    let has_work = !settings.rules.list.is_empty() || !request.tables.notes.is_empty();
+    if !has_rules || !has_work && !Trace::of(request).is_logged() {
         return NowOrLater::Now(Ok(()));
     }
     let may_wait = settings.rules.may_wait(HOST_SETTINGS.of(&request.host.modules));
@@ -59,15 +61,13 @@ async fn rewritten(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     match outcome {
         Outcome::Unchanged => {
             let url = request.mapping.rewritten.take().unwrap_or_default();
-            trace.say(1, request, Some(folder), || {
-                format!("pass through {}", String::from_utf8_lossy(&url))
-            });
+            trace.say(1, request, Some(folder), || format!("pass through {}", shown(&url)));
             request.mapping.path_info = path_info;
             Ok(())
         }
         Outcome::Status(failure) => {
             request.status = Status::OK;
-            Err(failure.into())
+            Err(refused(request, failure))
         }
         Outcome::Refused(failure) => Err(failure.into()),
         Outcome::Changed(change) => {
@@ -111,14 +111,14 @@ fn again(
     }
     if path == file {
         trace.say(1, request, Some(folder), || {
-            let path = String::from_utf8_lossy(&path);
+            let path = shown(&path);
             format!("initial URL equal rewritten URL: {path} [IGNORING REWRITE]")
         });
         return Ok(());
     }
     let url = url_of(request, trace, (folder, settings), path);
     trace.say(1, request, Some(folder), || {
-        let url = String::from_utf8_lossy(&url);
+        let url = shown(&url);
         format!("internal redirect with {url} [INTERNAL REDIRECT]")
     });
     let mut whole = url.clone();
@@ -152,7 +152,7 @@ fn url_of(
             let rest = path.strip_prefix(root).filter(|rest| rest.starts_with(b"/"));
             rest.map(|rest| {
                 trace.say(2, request, Some(folder), || {
-                    let [path, rest] = [&path, rest].map(String::from_utf8_lossy);
+                    let [path, rest] = [&path, rest].map(shown);
                     format!("strip document_root prefix: {path} -> {rest}")
                 });
                 rest.to_vec()

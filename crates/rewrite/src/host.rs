@@ -4,18 +4,19 @@
 use crate::apply::Outcome;
 use crate::engine::Engine;
 use crate::flags::RuleFlags;
-use crate::leave::{check_query, has_ended, redirect, to_backend};
+use crate::leave::{check_query, has_ended, redirect, refused, to_backend};
 use crate::notes;
 use crate::result::Scheme;
 use crate::rule::Rule;
 use crate::settings::{HOST_SETTINGS, HostSettings, Options, SETTINGS};
-use crate::trace::{MODULE, Trace};
+use crate::trace::{MODULE, Trace, shown};
 use message::Status;
 use runtime::process;
 use server::failure::{Failure, Stop};
 use server::mapping::Place;
 use server::phase;
 use server::request_context::{LookupPurpose, RequestContext};
+use server::site::lexical;
 use server::steps::StepKind;
 use server::waiting::{NowOrLater, Waiting};
 use std::borrow::Cow;
@@ -44,7 +45,7 @@ pub(crate) fn translate<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, 
     }
     if !allows_any && request.path.first() != Some(&b'/') {
         trace.say(8, request, None, || {
-            let path = String::from_utf8_lossy(&request.path);
+            let path = shown(&request.path);
             format!(
                 "Declining, request-URI '{path}' is not a URL-path. Consult the manual entry for \
                  the RewriteOptions directive for options and caveats about matching other strings."
@@ -53,7 +54,7 @@ pub(crate) fn translate<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, 
         return NowOrLater::Now(Ok(None));
     }
     set_script_url(request);
-    if host.rules.list.is_empty() {
+    if host.rules.list.is_empty() && !trace.is_logged() {
         return NowOrLater::Now(Ok(None));
     }
     Waiting::only_if(host.rules.may_wait(host), rewritten(request, host, trace))
@@ -80,7 +81,7 @@ async fn rewritten(
     request.mapping.rewritten = Some(request.path.clone());
     request.explain(StepKind::Rule, || "rules of the host".into());
     trace.say_in_log(2, request, None, || {
-        let path = String::from_utf8_lossy(&request.path);
+        let path = shown(&request.path);
         format!("init rewrite engine with requested uri {path}")
     });
     let mut engine = Engine::new(request, None, trace);
@@ -92,13 +93,13 @@ async fn rewritten(
             // Until another module has found a file, it is what the request is called.
             trace.say(1, request, None, || {
                 let url = request.mapping.rewritten.as_deref().unwrap_or_default();
-                format!("pass through {}", String::from_utf8_lossy(url))
+                format!("pass through {}", shown(url))
             });
             Ok(None)
         }
         Outcome::Status(failure) => {
             request.status = Status::OK;
-            Err(failure.into())
+            Err(refused(request, failure))
         }
         Outcome::Refused(failure) => Err(failure.into()),
         Outcome::Changed(change) => {
@@ -107,6 +108,7 @@ async fn rewritten(
                 return to_backend(request, backend, change.no_escape, 669).map(Some);
             }
             if change.passes_through {
+                request.mapping.own_parents = change.last.map_or(0, |rule| rule.own_parents);
                 return pass_through(request, url).map(|()| None);
             }
             if Scheme::of(&url).is_some() {
@@ -143,8 +145,7 @@ fn local(
     last: Option<&Arc<Rule>>,
 ) -> Result<Place, Stop> {
     let url = &*home(url);
-    let shown = String::from_utf8_lossy(url).into_owned();
-    trace.say(2, request, None, || format!("local path result: {shown}"));
+    trace.say(2, request, None, || format!("local path result: {}", shown(url)));
     if !url.starts_with(b"/") {
         return Err(Failure::new(Status::BAD_REQUEST, MODULE, "").into());
     }
@@ -154,27 +155,40 @@ fn local(
     let last = last.filter(|_| !options.has(Options::UNSAFE_PREFIX_STAT));
     let own_parents = last.map_or(usize::MAX, |rule| rule.own_parents);
     let is_file_name = is_file_name(request, trace, url, last.map(|rule| &**rule));
-    let place = match is_file_name && !is_reduced {
-        true => phase::place_of(request, url, own_parents)?,
-        false => {
-            let place = phase::in_document_root(request, url);
-            phase::check_below(request, &place)?;
-            trace.say(2, request, None, || {
-                format!("prefixed with document_root to {}", shown_place(&place, url))
-            });
-            place
-        }
+    let has_prefix = !is_file_name || is_reduced;
+    let place = match has_prefix {
+        false => phase::place_of(request, url, own_parents)?,
+        true => phase::in_document_root(request, url),
     };
-    trace.say(1, request, None, || format!("go-ahead with {} [OK]", shown_place(&place, url)));
+    let there = || shown_place(&place, url, has_prefix);
+    if has_prefix && !lexical::stays_below(url) {
+        // It is refused, whoever makes the place.
+        trace.say(1, request, None, || {
+            format!("prefixing with document_root of {} FAILED", shown(url))
+        });
+        phase::check_below(request, &place)?;
+        return Ok(place);
+    }
+    if has_prefix {
+        phase::check_below(request, &place)?;
+        trace.say(2, request, None, || format!("prefixed with document_root to {}", there()));
+    }
+    trace.say(1, request, None, || format!("go-ahead with {} [OK]", there()));
     request.mapping.rewritten_slash = Some(url.ends_with(b"/"));
     Ok(place)
 }
 
-/// A place as httpd names it: a root itself has the slash of the URL.
-fn shown_place(place: &Place, url: &[u8]) -> String {
-    let path = String::from_utf8_lossy(&place.path()).into_owned();
-    let slash = place.below.is_empty() && url.ends_with(b"/") && !path.ends_with('/');
-    path + if slash { "/" } else { "" }
+/// A place as httpd names it: a root itself has the slash of the URL, and slashes are merged below
+/// the document root.
+fn shown_place(place: &Place, url: &[u8], has_prefix: bool) -> String {
+    let mut path = place.path();
+    if place.below.is_empty() && url.ends_with(b"/") && !path.ends_with(b"/") {
+        path.push(b'/');
+    }
+    if has_prefix {
+        path.dedup_by(|one, before| (*one, *before) == (b'/', b'/'));
+    }
+    shown(&path).into_owned()
 }
 
 /// `/~user/rest` in the home of the user (expand_tildepaths).
@@ -204,37 +218,38 @@ fn is_file_name(
     let start = path.iter().position(|byte| *byte != b'/').unwrap_or(path.len());
     let segment = path[start..].split(|byte| *byte == b'/').next().unwrap_or_default();
     let first = match segment {
-        b".." => return false,
-        b"." => b"/".to_vec(),
+        b"." | b".." => b"/".to_vec(),
         name => [b"/", name].concat(),
     };
     if request.look_at(&first).is_err() {
         return false;
     }
-    let shown = String::from_utf8_lossy(&first).into_owned();
+    let root = shown(&first).into_owned();
     let Some(last) = last else {
-        trace.say(3, request, None, || format!("prefix_stat no lastsub subst prefix {shown}"));
-        return true;
+        trace.say(3, request, None, || format!("prefix_stat no lastsub subst prefix {root}"));
+        return segment != b"..";
     };
     let output = &last.output.text;
     let is_unsafe = last.actions.flags.has(RuleFlags::UNSAFE_PREFIX_STAT);
     trace.say(3, request, None, || {
         format!(
-            "prefix_stat compare statpath {shown} and lastsub output {output} STATOK {} ",
-            u32::from(is_unsafe) << 24
+            "prefix_stat compare statpath {root} and lastsub output {output} STATOK {} ",
+            u32::from(is_unsafe) << 22
         )
     });
     let starts = |path: &[u8], with: &[u8]| {
         let starts = path.starts_with(with);
         trace.say(5, request, None, || {
-            let [path, with] = [path, with].map(String::from_utf8_lossy);
+            let [path, with] = [path, with].map(shown);
             format!("prefix_stat startsWith({path}, {with}) {}", u8::from(starts))
         });
         starts
     };
     let context_root = || request.mapping.context_info.context_root.as_ref();
-    is_unsafe
+    let is_taken = is_unsafe
         || starts(output.as_bytes(), &first)
         || starts(path, &request.document_root())
-        || context_root().is_some_and(|root| starts(path, root))
+        || context_root().is_some_and(|root| starts(path, root));
+    // No name of a file begins with that, whatever httpd makes of it.
+    is_taken && segment != b".."
 }

@@ -5,7 +5,7 @@ use crate::apply::{Change, Outcome};
 use crate::notes;
 use crate::result::{Scheme, escaped, has_controls, with_prefix};
 use crate::settings::FolderSettings;
-use crate::trace::{MODULE, Trace};
+use crate::trace::{MODULE, Trace, shown};
 use message::Status;
 use server::failure::{Failure, Stop};
 use server::mapping::Place;
@@ -41,6 +41,16 @@ pub(crate) fn check_query(
     }
     let text = "Rewritten query string contains control characters or spaces";
     Err(Failure::new(Status::FORBIDDEN, MODULE, text).id(id).at_error().into())
+}
+
+/// The answer that a rule has given. Where it is one about the method, no method is known to be
+/// allowed but the one that needs no file (make_allow of http_protocol.c).
+pub(crate) fn refused(request: &RequestContext<'_>, failure: Failure) -> Stop {
+    if !matches!(failure.status, Status::METHOD_NOT_ALLOWED | Status::NOT_IMPLEMENTED) {
+        return failure.into();
+    }
+    let is_traced = request.host.methods().ends_with("TRACE");
+    failure.field("Allow", if is_traced { "TRACE" } else { "" }).into()
 }
 
 /// `[P]`: the request goes to a backend. Whether somebody speaks its protocol shows later.
@@ -87,9 +97,7 @@ pub(crate) fn redirect(
         url = with_base(request, trace, folder, base, url);
     }
     if let Some(scheme) = Scheme::of(&url).filter(|_| !no_escape) {
-        trace.say(1, request, folder, || {
-            format!("escaping {} for redirect", String::from_utf8_lossy(&url))
-        });
+        trace.say(1, request, folder, || format!("escaping {} for redirect", shown(&url)));
         url = escaped(&url, scheme);
     }
     if let Some(query) = request.query() {
@@ -103,7 +111,7 @@ pub(crate) fn redirect(
         url.extend_from_slice(&added);
         trace.say(1, request, folder, || {
             let how = if as_it_is { "copying" } else { "escaping" };
-            let [query, added] = [query, &added].map(String::from_utf8_lossy);
+            let [query, added] = [query, &added].map(shown);
             let added = if as_it_is { "".into() } else { added };
             format!("{how} {query} to query string for redirect {added}")
         });
@@ -113,7 +121,7 @@ pub(crate) fn redirect(
         _ => Status::FOUND,
     };
     trace.say(1, request, folder, || {
-        format!("redirect to {} [REDIRECT/{}]", String::from_utf8_lossy(&url), status.code())
+        format!("redirect to {} [REDIRECT/{}]", shown(&url), status.code())
     });
     request.mapping.rewritten = Some(url.clone());
     Failure::redirect(status, url).into()
@@ -147,12 +155,8 @@ pub(crate) fn substituted(
 ) -> Option<Vec<u8>> {
     let replaced = with_prefix(path, from.as_bytes(), to.as_bytes())?;
     let from = from.strip_suffix('/').unwrap_or(from);
-    let rest = String::from_utf8_lossy(&path[from.len() + 1..]).into_owned();
-    trace.say(5, request, None, || {
-        format!("strip matching prefix: {} -> {rest}", String::from_utf8_lossy(path))
-    });
-    trace.say(4, request, None, || {
-        format!("add subst prefix: {rest} -> {}", String::from_utf8_lossy(&replaced))
-    });
+    let rest = shown(&path[from.len() + 1..]).into_owned();
+    trace.say(5, request, None, || format!("strip matching prefix: {} -> {rest}", shown(path)));
+    trace.say(4, request, None, || format!("add subst prefix: {rest} -> {}", shown(&replaced)));
     Some(replaced)
 }

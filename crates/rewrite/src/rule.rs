@@ -73,7 +73,7 @@ impl Rule {
     /// With `!` it is a rule that matches and finds nothing.
     pub(crate) fn find(&self, subject: &[u8]) -> Result<Option<Option<Captures>>, LimitExceeded> {
         let found = match self.prefix.allows(subject) {
-            true => self.regex.captures(subject)?,
+            true => self.regex.captures_at_length(subject)?,
             false => None,
         };
         Ok(match (found, self.actions.flags.has(RuleFlags::NOT)) {

@@ -7,7 +7,7 @@ use crate::notes;
 use crate::result::{NewQuery, Scheme, parts, split_query, trimmed};
 use crate::rule::Rule;
 use crate::settings::{HOST_SETTINGS, Options};
-use crate::trace::MODULE;
+use crate::trace::{MODULE, shown};
 use crate::{cookie, expand};
 use logging::level::Level;
 use message::{Method, Status};
@@ -32,7 +32,7 @@ impl Engine<'_, '_> {
         if !flags.has(RuleFlags::NO_SUBSTITUTION) {
             let (text, is_unsafe) = expand::substitution(self, rule).await?;
             self.say(2, || {
-                let [subject, text] = [&self.subject, &text].map(|it| String::from_utf8_lossy(it));
+                let [subject, text] = [&self.subject, &text].map(|it| shown(it));
                 format!("rewrite '{subject}' -> '{text}'")
             });
             if is_unsafe {
@@ -47,7 +47,7 @@ impl Engine<'_, '_> {
             expand::force(self, &rule.actions).await?;
             if flags.has(RuleFlags::STATUS) {
                 self.say(2, || {
-                    let url = String::from_utf8_lossy(self.url());
+                    let url = shown(self.url());
                     format!("forcing responsecode {} for {url}", rule.actions.status)
                 });
             }
@@ -66,7 +66,7 @@ impl Engine<'_, '_> {
         self.reduce();
         if Scheme::of(self.url()).is_some() {
             self.say(2, || {
-                let url = String::from_utf8_lossy(self.url());
+                let url = shown(self.url());
                 format!("implicitly forcing redirect (rc={} with {url}", rule.actions.status)
             });
             self.set_status(rule);
@@ -84,24 +84,24 @@ impl Engine<'_, '_> {
     async fn set_variables(&mut self, rule: &Rule) -> Result<(), Stop> {
         for env in &rule.actions.env {
             let text = expand::text(self, env, None).await?;
-            let text = String::from_utf8_lossy(&text).into_owned();
-            if let Some(name) = text.strip_prefix('!') {
-                self.request.tables.env.unset(name);
-                self.say_without_folder(5, || format!("unsetting env variable '{name}'"));
+            if let Some(name) = text.strip_prefix(b"!") {
+                self.request.tables.env.unset(&String::from_utf8_lossy(name));
+                self.say_without_folder(5, || format!("unsetting env variable '{}'", shown(name)));
                 continue;
             }
-            let (name, value) = text.split_once(':').unwrap_or((&text, ""));
-            self.request.tables.env.set(name, value);
-            self.say_without_folder(5, || format!("setting env variable '{name}' to '{value}'"));
+            let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
+            let (name, value) = (&text[..end], text.get(end + 1..).unwrap_or_default());
+            self.request.tables.env.set(&String::from_utf8_lossy(name), value);
+            self.say_without_folder(5, || {
+                format!("setting env variable '{}' to '{}'", shown(name), shown(value))
+            });
         }
         for template in &rule.actions.cookies {
             let text = expand::text(self, template, None).await?;
             match cookie::set(self.request, &text) {
-                Some(Ok(cookie)) => {
-                    self.say_without_folder(5, || format!("setting cookie '{cookie}'"))
-                }
+                Some(Ok(cookie)) => self.say_of_main(5, || format!("setting cookie '{cookie}'")),
                 Some(Err(name)) => {
-                    self.say_without_folder(5, || format!("skipping already set cookie '{name}'"))
+                    self.say_of_main(5, || format!("skipping already set cookie '{name}'"));
                 }
                 None => {}
             }
@@ -115,7 +115,6 @@ impl Engine<'_, '_> {
         if is_proxied || url.starts_with(b"/") || Scheme::of(url).is_some() {
             return false;
         }
-        let shown = |url: &[u8]| String::from_utf8_lossy(url).into_owned();
         let prefix = match self.folder {
             Some(folder) => {
                 self.say(3, || {
@@ -157,8 +156,8 @@ impl Engine<'_, '_> {
         };
         if before.len() > url.len() {
             self.say_without_folder(3, || {
-                let [before, url] = [&before, &*url].map(|it| String::from_utf8_lossy(it));
-                let args = query.as_deref().map_or("<none>".into(), String::from_utf8_lossy);
+                let [before, url] = [&before, &*url].map(|it| shown(it));
+                let args = query.as_deref().map_or("<none>".into(), shown);
                 format!("split uri={before} -> uri={url}, args={args}")
             });
         }
@@ -184,13 +183,13 @@ impl Engine<'_, '_> {
     /// `[P]` and `[R]`
     fn leave_server(&mut self, rule: &Rule) -> Applied {
         let url = self.url().to_vec();
-        let shown = String::from_utf8_lossy(&url);
+        let text = shown(&url);
         if rule.actions.flags.has(RuleFlags::PROXY) {
-            self.say(2, || format!("forcing proxy-throughput with {shown}"));
+            self.say(2, || format!("forcing proxy-throughput with {text}"));
             self.set_url([b"proxy:", &url[..]].concat());
             return Applied::Changed;
         }
-        self.say(2, || format!("explicitly forcing redirect with {shown}"));
+        self.say(2, || format!("explicitly forcing redirect with {text}"));
         self.set_status(rule);
         Applied::Changed
     }
@@ -212,7 +211,7 @@ impl Engine<'_, '_> {
         }
         let path = path.to_vec();
         self.say_without_folder(3, || {
-            let [url, path] = [self.url(), &path].map(String::from_utf8_lossy);
+            let [url, path] = [self.url(), &path].map(shown);
             format!("reduce {url} -> {path}")
         });
         self.set_url(path);

@@ -4,7 +4,9 @@ use crate::condition::{Condition, FileTest, Test, compare};
 use crate::engine::{Engine, Groups, failure};
 use crate::expand;
 use crate::rule::Rule;
+use crate::trace::{shown, told};
 use crate::words::atoi;
+use config::Position;
 use pattern::LimitExceeded;
 use runtime::file::{self, FileType};
 use server::failure::Stop;
@@ -42,7 +44,7 @@ impl Engine<'_, '_> {
             _ => expand::text(self, &condition.input, None).await?,
         };
         let found = match &condition.test {
-            Test::Regex(regex) => match regex.captures(&input) {
+            Test::Regex(regex) => match regex.captures_at_length(&input) {
                 Ok(captures) => captures.map(|captures| Groups {
                     source: input.clone(),
                     captures: Some(captures),
@@ -61,18 +63,18 @@ impl Engine<'_, '_> {
         if let Some(groups) = found.filter(|_| keeps && !condition.is_negated) {
             self.of_condition = groups;
         }
-        let shown = || {
+        let text = || {
             let has_input = !matches!(condition.test, Test::Expression(_));
             format!(
                 "RewriteCond: input='{}' pattern='{}'{} => {}",
-                if has_input { String::from_utf8_lossy(&input) } else { "(null)".into() },
+                if has_input { shown(&input) } else { "(null)".into() },
                 condition.pattern,
                 if condition.ignores_case { " [NC]" } else { "" },
                 if holds { "matched" } else { "not-matched" }
             )
         };
-        self.say_in_log(4, shown);
-        self.request.explain_line(StepKind::RuleResult, &condition.position, shown);
+        self.say_in_log(4, text);
+        self.request.explain_line(StepKind::RuleResult, &condition.position, || told(&text()));
         Ok(holds)
     }
 
@@ -86,6 +88,12 @@ impl Engine<'_, '_> {
         let holds = condition::holds_with(expression, self.request, None, &mut matches).await;
         if condition.no_vary {
             self.request.output.vary.get_mut().truncate(named_before);
+        }
+        if let Ok(holds) = &holds {
+            let Position { file, line, .. } = &condition.position;
+            self.trace.say_of_expression(self.request, || {
+                format!("Evaluation of expression from {file}:{line} gave: {}", u8::from(*holds))
+            });
         }
         match holds {
             Ok(true) => {

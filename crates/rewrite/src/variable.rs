@@ -29,14 +29,16 @@ pub(crate) enum Variable {
 /// A variable of a request to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ahead {
-    /// As it was written.
+    /// As it was written, or in capitals if it has no prefix: so httpd shows it.
     pub(crate) name: Box<str>,
     pub(crate) variable: Box<Variable>,
 }
 
 impl Ahead {
     fn parse(name: &str) -> Self {
-        Self { name: name.into(), variable: Box::new(Variable::parse(name)) }
+        let has_prefix = [3, 4].iter().any(|at| name.as_bytes().get(*at) == Some(&b':'));
+        let shown = if has_prefix { name.to_owned() } else { name.to_ascii_uppercase() };
+        Self { name: shown.into(), variable: Box::new(Variable::parse(name)) }
     }
 }
 

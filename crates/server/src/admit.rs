@@ -1,7 +1,7 @@
 //! Who may see it: access by address and rule, then who the client is, then whether that one may
 //! (ap_process_request_internal of server/request.c). The modules that decide are not known here.
 
-use crate::authentication::Judged;
+use crate::authentication::{Authentication, Judged};
 use crate::failure::{Failure, Stop};
 use crate::hook::{self, Decision};
 use crate::mapping::Place;
@@ -15,7 +15,12 @@ use std::sync::Arc;
 pub(crate) async fn admit(request: &mut RequestContext<'_>) -> Result<(), Stop> {
     hook::run(&request.phases().guard, request).await?;
     // For the request that this one comes from.
-    if request.authentication.judged.as_ref().is_some_and(|judged| covers(judged, request)) {
+    let before = request.authentication.judged.as_ref().filter(|judged| covers(judged, request));
+    if let Some(Judged { user, auth_type, .. }) = before {
+        let (user, auth_type) = (user.clone(), *auth_type);
+        let authentication = &mut request.authentication;
+        authentication.user = authentication.user.take().or(user);
+        authentication.auth_type = authentication.auth_type.or(auth_type);
         return Ok(());
     }
     let authentication = &mut request.authentication;
@@ -36,7 +41,8 @@ pub(crate) fn shown(admitted: &Result<(), Stop>) -> String {
 
 /// For what `request` is asked who may see it.
 fn judged(request: &RequestContext<'_>) -> Judged {
-    Judged { settings: request.settings.clone(), folder: folder(request) }
+    let Authentication { user, auth_type, .. } = request.authentication.clone();
+    Judged { settings: request.settings.clone(), folder: folder(request), user, auth_type }
 }
 
 /// Whether what was asked before answers it for `request` as well: httpd compares the merged

@@ -4,7 +4,8 @@ use crate::site::settings::Settings;
 use std::sync::Arc;
 
 /// Who the client is, as far as it was found out. A request that comes from another one, as a
-/// look-up or by an internal redirect, begins with what was known of that.
+/// look-up or by an internal redirect, knows that as soon as it is clear that it would be asked the
+/// same.
 #[derive(Clone, Default)]
 pub struct Authentication {
     /// `r->user`
@@ -16,6 +17,12 @@ pub struct Authentication {
 }
 
 impl Authentication {
+    /// For a request that comes from this one: rules that it passes before its folder is known see
+    /// no user yet.
+    pub(crate) fn for_another(&self) -> Self {
+        Self { judged: self.judged.clone(), ..Self::default() }
+    }
+
     /// Whether nobody has asked who the client is.
     pub(crate) fn is_unknown(&self) -> bool {
         self.user.is_none() && self.auth_type.is_none()
@@ -34,4 +41,7 @@ impl Authentication {
 pub(crate) struct Judged {
     pub(crate) settings: Arc<Settings>,
     pub(crate) folder: Vec<u8>,
+    /// Who the client was found to be.
+    pub(crate) user: Option<Vec<u8>>,
+    pub(crate) auth_type: Option<&'static str>,
 }

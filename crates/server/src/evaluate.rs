@@ -10,7 +10,7 @@ use crate::site::expression::{Expression, ExpressionText};
 use expr::{Facts, FileError, FileKind, FileStatus, Matches, ServerVariable, TimeParts};
 use logging::sink::local_time;
 use message::Status;
-use runtime::file::{self, FileType};
+use runtime::file::{self, Errno, FileAttributes, FileType};
 use runtime::process;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -303,12 +303,33 @@ impl Facts for RequestFacts<'_, '_> {
 /// The name of the file's owner, or of its group.
 fn owner(request: &RequestContext<'_>, variable: ServerVariable) -> Option<Cow<'static, [u8]>> {
     // A handler may have taken the file, or had no need to open it.
-    let status =
-        request.found.as_ref().map(|entry| entry.status).ok().or(request.mapping.status)?;
+    let status = match &request.found {
+        Ok(entry) => entry.status,
+        Err(_) if request.mapping.status.is_some() => request.mapping.status?,
+        Err(Errno::NOENT | Errno::NOTDIR) => last_folder(request)?,
+        Err(_) => return None,
+    };
     match variable {
         ServerVariable::ScriptGroup => owned(process::group_by_id(status.gid)?),
         _ => owned(process::user_by_id(status.uid)?.name),
     }
+}
+
+/// Of a file that is not there httpd knows what the walk to it has seen last (ap_directory_walk of
+/// request.c): the folder that it would be in, or one above.
+fn last_folder(request: &RequestContext<'_>) -> Option<FileAttributes> {
+    if request.mapping.place.below.is_empty() {
+        return None; // No file was looked for yet.
+    }
+    let path = request.mapping.place.path();
+    let mut rest = path.as_slice();
+    while let Some(end) = rest.iter().rposition(|byte| *byte == b'/').filter(|end| *end > 0) {
+        rest = &rest[..end];
+        if let Ok(status) = request.look_at(rest) {
+            return Some(status);
+        }
+    }
+    None
 }
 
 fn time(unix_s: i64) -> TimeParts {

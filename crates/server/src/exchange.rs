@@ -241,7 +241,9 @@ async fn begin(request: &mut RequestContext<'_>) -> Result<Option<Response>, Sto
         Target::Asterisk => {
             request.path = b"*".to_vec();
             check_body(framing.body, request.settings.core.limit_request_body())?;
-            // http_core.c, http_send_options: these are of no place, and so are methods.
+            // http_core.c, http_send_options: these are of no place, and so are methods. Rules for
+            // any URI come before that.
+            phase::translate(request).await?;
             return Ok(Some(Response::new(Status::OK)));
         }
         Target::Authority(_) => {

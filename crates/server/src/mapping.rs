@@ -37,6 +37,8 @@ pub struct Mapping {
     pub links: Option<LinkPolicy>,
     /// Settings of the folder alone, before Files, Location and If.
     pub(crate) folder_layers: Option<Layers>,
+    /// So many segments `..` of the path are the administrator's, in a rule that made it.
+    pub own_parents: usize,
 }
 
 impl Mapping {
@@ -53,6 +55,7 @@ impl Mapping {
             status: None,
             links: None,
             folder_layers: None,
+            own_parents: 0,
         }
     }
 

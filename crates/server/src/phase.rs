@@ -214,6 +214,7 @@ async fn foresee(request: &RequestContext<'_>) {
     {
         // Whoever may not see it is told where it is all the same.
         let _ = process(&mut sub).await;
+        request.common.foreseen.replace(Some((url, file_and_path_info(sub))));
     }
 }
 
@@ -244,15 +245,26 @@ pub async fn look_up_part<'a>(
     Ok(sub)
 }
 
-/// Where a URL would lead, whoever may see that, if it is one at all. The thread itself waits for
-/// what has to be waited for (`question::here`).
-pub(crate) fn lead<'a>(request: &RequestContext<'a>, url: &[u8]) -> Option<RequestContext<'a>> {
+/// `PATH_TRANSLATED`: where the path behind a script would lead as a URL, whoever may see that, if
+/// it is one at all. The thread itself waits for what has to be waited for (`question::here`).
+pub(crate) fn path_translated(request: &RequestContext<'_>) -> Option<Vec<u8>> {
+    let mut url = Vec::new();
+    message::path::encode(&request.mapping.path_info, &mut url);
+    if let Some((of, found)) = request.common.foreseen.take()
+        && of == url
+    {
+        return Some(found);
+    }
     if !request.spend_look_ahead() {
         return None;
     }
-    let mut sub = sub_request(request, url, Query::None).ok()?;
+    let mut sub = sub_request(request, &url, Query::None).ok()?;
     let _ = question::here(request, process(&mut sub));
-    Some(sub)
+    Some(file_and_path_info(sub))
+}
+
+fn file_and_path_info(found: RequestContext<'_>) -> Vec<u8> {
+    [found.filename_with_slash(), found.mapping.path_info].concat()
 }
 
 /// The look-up of another URL before anything is known about it.
@@ -423,6 +435,7 @@ pub fn place_of(
     path: &[u8],
     own_parents: usize,
 ) -> Result<Place, Stop> {
+    let own_parents = own_parents.saturating_add(request.mapping.own_parents);
     if lexical::parents(path) > own_parents || path.contains(&0) {
         let text = format!(
             "{} would be mapped to {}, which is outside the configured directory",

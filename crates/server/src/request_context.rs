@@ -71,6 +71,9 @@ pub(crate) struct RequestCommon {
     done: RefCell<BTreeSet<String>>,
     /// The body of the request, if it is kept (`r->kept_body`).
     kept_body: RefCell<Option<Rc<[u8]>>>,
+    /// A URL that was looked up for `PATH_TRANSLATED` where that could be waited for, and what it
+    /// led to.
+    pub(crate) foreseen: RefCell<Option<(Vec<u8>, Vec<u8>)>>,
 }
 
 /// The request as phases and handlers see it and change it (httpd's `request_rec`). Look-ups on its
@@ -173,7 +176,7 @@ impl<'a> RequestContext<'a> {
         (sub.path, sub.query) = (path, query);
         sub.tables.env = self.tables.env.clone();
         sub.client.ip = self.client.ip;
-        sub.authentication.clone_from(&self.authentication);
+        sub.authentication = self.authentication.for_another();
         sub.common.clone_from(&self.common);
         sub.part_of.clone_from(&self.part_of);
         sub
@@ -233,7 +236,7 @@ impl<'a> RequestContext<'a> {
             next.tables.env.set("REDIRECT_QUERY_STRING", query);
         }
         next.client.ip = self.client.ip;
-        next.authentication.clone_from(&self.authentication);
+        next.authentication = self.authentication.for_another();
         next.output = self.output.redirected();
         next.negotiated = self.negotiated.redirected();
         next.common.clone_from(&self.common);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use super::sheet::{Row, Set, Sheet};
 use super::{ground, less};
@@ -77,6 +78,20 @@ impl Beside {
             Other::Apache(apache) => apache.errors(),
         };
         [self.apache.errors(), ours]
+    }
+
+    /// The files of their error logs.
+    pub(super) fn error_files(&self) -> [PathBuf; 2] {
+        let ours = match &self.other {
+            Other::Trivet(server, _) => server.error_file().to_owned(),
+            Other::Apache(apache) => apache.error_file(),
+        };
+        [self.apache.error_file(), ours]
+    }
+
+    /// Where the two listen.
+    pub(super) fn servers(&self) -> [SocketAddr; 2] {
+        [self.theirs.server(), self.ours.server()]
     }
 
     /// What the two answer to a request to the host of this set.

@@ -18,6 +18,7 @@
 //! the content of a file; its folder is the host's
 //! > GET /target | Cookie: a=b | body=text
 //! ! why it is answered differently
+//! ~ why its steps are logged differently
 //! ```
 //!
 //! In all of it `{H}` is the name of the host, `{S}` its folder and `{T}` the folder with all
@@ -30,6 +31,7 @@ pub mod explained;
 mod ground;
 mod less;
 mod sheet;
+pub mod traces;
 mod vocabulary;
 
 pub use beside::{Beside, Finding, compare, smallest, told};

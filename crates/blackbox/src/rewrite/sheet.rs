@@ -36,6 +36,8 @@ pub struct Row {
     pub text: String,
     /// Why it is answered differently, if it is.
     pub differs: Option<String>,
+    /// Why its steps are logged differently, if they are.
+    pub is_told_differently: Option<String>,
 }
 
 /// What stands above the first set.
@@ -72,11 +74,15 @@ impl Sheet {
             } else if let Some(request) = line.strip_prefix("> ") {
                 place = None;
                 let rows = sheet.sets.last_mut().map_or(&mut common.rows, |set| &mut set.rows);
-                rows.push(Row { text: request.to_owned(), differs: None });
-            } else if let Some(why) = line.strip_prefix("! ") {
+                rows.push(Row::new(request));
+            } else if let Some((mark @ ("!" | "~"), why)) = line.split_once(' ') {
                 let rows = sheet.sets.last_mut().map_or(&mut common.rows, |set| &mut set.rows);
                 let row = rows.last_mut().expect("a reason stands below its request");
-                row.differs = Some(why.to_owned());
+                let reason = match mark {
+                    "!" => &mut row.differs,
+                    _ => &mut row.is_told_differently,
+                };
+                *reason = Some(why.to_owned());
             } else if let Some(place) = &place {
                 add(&mut sheet, &mut common, place, line);
             } else {
@@ -155,7 +161,7 @@ impl Set {
 impl Row {
     /// A request as it is written in a sheet.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), differs: None }
+        Self { text: text.into(), differs: None, is_told_differently: None }
     }
 
     /// The bytes of the request, once the names of its set are put in.

@@ -7,8 +7,8 @@ use core::cmp::Ordering;
 use super::{Expander, ModuleName};
 use crate::ast::{Line, Node};
 use crate::diagnostic::Error;
-use crate::known_modules;
 use crate::lexer::LineWords;
+use crate::{known, known_modules};
 
 /// Whether the body of a section is to be read.
 pub(crate) type SectionTest = fn(&mut Expander<'_>, &Line) -> Result<bool, Error>;
@@ -56,6 +56,12 @@ fn if_module(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let module = expander.start.modules.iter().find(named);
     let loaded = module.is_some_and(|row| expander.has_module(row.symbol));
     Ok(loaded != negated)
+}
+
+/// What is not read has to have an end (ap_soak_end_container of httpd's config.c).
+pub(crate) fn without_end(line: &Line) -> Error {
+    let name = &known::spelled(line.name())[1..];
+    format!("Expected </{name}> before end of configuration").into()
 }
 
 /// Refuses to skip an access rule because of a module that the administrator has loaded, but that

@@ -133,7 +133,7 @@ impl Expander<'_> {
     fn node(&mut self, node: Node, out: &mut Vec<Node>) {
         let (line, body) = match node {
             Node::Directive(line) => (line, None),
-            Node::Section(SectionNode { line, body }) => (line, Some(body)),
+            Node::Section(SectionNode { line, body, has_end }) => (line, Some((body, has_end))),
         };
         let changed = match self.changed(&line) {
             Ok(LineChange::None) => None,
@@ -146,13 +146,14 @@ impl Expander<'_> {
             // Without mod_macro nobody knows it, nor what stands in it.
             Some(_) if is_macro(expanded.name()) && !self.knows(expanded.name()) => {
                 let line = changed.unwrap_or(line);
-                return out.push(Node::Section(SectionNode { line, body: Vec::new() }));
+                let body = Vec::new();
+                return out.push(Node::Section(SectionNode { line, body, has_end: true }));
             }
             Some(body) => match self.section(expanded, body, out) {
                 Ok(None) => Ok(()),
                 Ok(Some(body)) => {
                     let line = changed.unwrap_or(line);
-                    return out.push(Node::Section(SectionNode { line, body }));
+                    return out.push(Node::Section(SectionNode { line, body, has_end: true }));
                 }
                 Err(error) => Err(error),
             },
@@ -184,7 +185,7 @@ impl Expander<'_> {
     fn section(
         &mut self,
         line: &Line,
-        body: Vec<Node>,
+        (body, has_end): (Vec<Node>, bool),
         out: &mut Vec<Node>,
     ) -> Result<Option<Vec<Node>>, Error> {
         let condition = condition::of(line.name());
@@ -198,12 +199,19 @@ impl Expander<'_> {
         if let Some(test) = condition
             && !test(self, line)?
         {
+            if !has_end {
+                return Err(condition::without_end(line));
+            }
             return condition::check_skipped(self, line, &body).map(|()| None);
         }
         // The parser bounds the depth of each file, here that of all together is.
         if self.sections >= DEPTH_MAX {
             let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name());
             return Err(text.into());
+        }
+        if condition.is_some() && !has_end {
+            let text = format!("{}> is not closed: it ends with the file", line.name());
+            self.warn(line, None, text);
         }
         self.sections += 1;
         let own = match condition {

@@ -68,6 +68,9 @@ impl Merge for Settings {
 /// Translate hook: redirects come before aliases, and those of a section before those of the host
 /// (mod_alias.c, translate_alias_redir).
 pub(crate) fn translate(request: &mut RequestContext<'_>) -> Result<Option<Place>, Stop> {
+    if request.path.first() != Some(&b'/') {
+        return Ok(None); // `OPTIONS *` (translate_alias_redir)
+    }
     let host = request.host;
     redirect(request, &HOST_SETTINGS.of(&host.modules).redirects, 674)?;
     let settings = request.settings.clone();

@@ -181,7 +181,8 @@ impl AliasRule {
     ) -> Result<Place, Stop> {
         let rest = &request.path[length..];
         let is_joined = rest.is_empty() || rest[0] == b'/' || self.real.ends_with('/');
-        if !is_joined {
+        // What a rule with [PT] has made may lead up from here.
+        if !is_joined || parents(rest) > 0 {
             let path = [self.real.as_bytes(), rest].concat();
             return place_of(request, &path, parents(self.real.as_bytes()));
         }

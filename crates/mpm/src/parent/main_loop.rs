@@ -204,6 +204,7 @@ impl Parent<'_> {
         let files = server.reopen_logs();
         let number = self.current.number();
         let failed = self.children.of(number).find_map(|record| record.hand_over(&files).err());
+        let failed = failed.or(self.hand_over_to_managers(&files).err());
         if let Some(error) = failed {
             server.say(&format!(
                 "a child could not take over the reopened logs ({error}): restarting"

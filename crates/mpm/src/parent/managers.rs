@@ -7,10 +7,12 @@ use super::state::managers::{
 use super::state::{Parent, ParentEnd};
 use crate::generation::Generation;
 use crate::generation::managers::ManagerRole;
-use crate::programs;
+use crate::programs::{self, ManagerEnds};
 use runtime::process::{self, ChildOrder, Ending, Fork};
-use runtime::programs::{ClientSocket, ManagerLink};
+use runtime::programs::ClientSocket;
 use runtime::{clock, event_fd};
+use std::fs::File;
+use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,6 +134,16 @@ impl Parent<'_> {
         }
     }
 
+    /// Let the managers of the generation that serves write to logs that were opened again.
+    pub(super) fn hand_over_to_managers(&self, files: &[(usize, File)]) -> io::Result<()> {
+        let generation = &self.current.generation;
+        let mut live = self.managers.live.iter();
+        live.try_for_each(|manager| match is_same(&manager.generation, generation) {
+            true => manager.hand_over(files),
+            false => Ok(()),
+        })
+    }
+
     /// A generation gives way to another, and its children may ask for programs to the last moment.
     pub(crate) fn keep_managers_of(&mut self, generation: &Arc<Generation>) {
         if !generation.managers.is_empty() {
@@ -158,24 +170,24 @@ impl Parent<'_> {
         let parent = process::id();
         let starting = self.starting.as_ref().map(|starting| &starting.child_pool.generation);
         let is_first = starting.is_some_and(|starting| Arc::ptr_eq(starting, generation));
-        let forked = ManagerLink::pair().and_then(|link| Ok((link, process::fork()?)));
+        let forked = ManagerEnds::pair().and_then(|ends| Ok((ends, process::fork()?)));
         match forked {
-            Ok(((own, link), Fork::Child)) => {
+            Ok(((own, ends), Fork::Child)) => {
                 drop(own);
                 self.leave_to_parent(generation);
                 process::exit_now(match role {
-                    ManagerRole::Scripts => programs::serve(generation, parent, link),
+                    ManagerRole::Scripts => programs::serve(generation, parent, ends),
                     ManagerRole::Map(number) => {
-                        programs::map::serve(generation, parent, link, (number, is_first))
+                        programs::map::serve(generation, parent, ends, (number, is_first))
                     }
                     ManagerRole::Pool(number) => {
-                        programs::pool::serve(generation, parent, link, (number, is_first))
+                        programs::pool::serve(generation, parent, ends, (number, is_first))
                     }
                 })
             }
-            Ok(((link, _), Fork::Parent(pid))) => {
+            Ok(((ends, _), Fork::Parent(pid))) => {
                 let whose = (Arc::downgrade(generation), role);
-                self.managers.live.push(ManagerProcess::new(pid, whose, link));
+                self.managers.live.push(ManagerProcess::new(pid, whose, ends));
             }
             Err(error) => {
                 self.managers.rest(clock::monotonic_ms());

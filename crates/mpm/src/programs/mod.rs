@@ -27,9 +27,10 @@ use runtime::programs::{
     ManagerRequest, ProgramCommand, ProgramIdentity, ProgramReport, Whom,
 };
 use runtime::signals::{Signal, Signals};
-use runtime::{clock, event_fd, process};
+use runtime::{Channel, clock, event_fd, process};
 use server::Server;
 use std::fs::File;
+use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -45,8 +46,27 @@ const PROGRAM_DESCRIPTORS: usize = 2;
 /// The longest sleep while nothing is due.
 const TICK: Duration = Duration::from_secs(60);
 
+/// The connection of the parent and a manager, at either end.
+pub(crate) struct ManagerEnds {
+    pub(crate) link: ManagerLink,
+    /// Logs that were opened again come this way.
+    pub(crate) logs: Channel,
+}
+
+impl ManagerEnds {
+    /// The parent's end, and that of the manager.
+    ///
+    /// # Errors
+    /// When descriptors are used up.
+    pub(crate) fn pair() -> io::Result<(Self, Self)> {
+        let ((link, link_of_manager), (logs, logs_of_manager)) =
+            (ManagerLink::pair()?, Channel::pair()?);
+        Ok((Self { link, logs }, Self { link: link_of_manager, logs: logs_of_manager }))
+    }
+}
+
 /// Be the script manager of a generation until nobody needs it; the result is the exit code.
-pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> i32 {
+pub(crate) fn serve(generation: &Generation, parent: i32, ends: ManagerEnds) -> i32 {
     runtime::signals::restore_fatal();
     process::set_name(NAME);
     process::die_with_parent(parent);
@@ -59,7 +79,8 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), KeptProcesses::new(server), ManagerState::Serves);
     let waiting = CgiQueue::new(gateway::cgi::manage::scripts_max(server));
-    Manager { server, link, sockets, signals, running, waiting, kept, capacity, state }.run();
+    let ManagerEnds { link, logs } = ends;
+    Manager { server, link, logs, sockets, signals, running, waiting, kept, capacity, state }.run();
     0
 }
 
@@ -78,6 +99,7 @@ struct Manager<'a> {
     server: &'a Server,
     /// The link to the parent.
     link: ManagerLink,
+    logs: Channel,
     sockets: ClientSockets,
     signals: Signals,
     running: Vec<RunningProgram>,
@@ -145,11 +167,15 @@ impl Manager<'_> {
     /// The terminal sends its signals to all processes of the group: the parent decides.
     fn obey(&mut self) {
         while let Some(signal) = self.signals.pending() {
-            if signal == Signal::Term {
-                self.state = ManagerState::Stops;
-                self.waiting.turn_away_all();
-                self.running.iter_mut().for_each(RunningProgram::end);
-                self.kept.end_all();
+            match signal {
+                Signal::Term => {
+                    self.state = ManagerState::Stops;
+                    self.waiting.turn_away_all();
+                    self.running.iter_mut().for_each(RunningProgram::end);
+                    self.kept.end_all();
+                }
+                Signal::Usr2 => self.server.follow_logs(&self.logs.receive()),
+                _ => {}
             }
         }
     }

@@ -19,6 +19,9 @@ const TRIES_MAX: usize = 250_000;
 /// The same times the length of the subject: each try may look at all of it. Measured: 40 ms.
 const TRIES_BYTES_MAX: usize = 400_000_000;
 
+/// The same for patience, as long as there is time: that of httpd.
+const TRIES_LONG_MAX: u32 = 10_000_000;
+
 /// Places of the subject that are tried in one call, with as few tries for all of them as
 /// otherwise for one. Most subjects are shorter, and most patterns need no more.
 const PLACES_TOGETHER: usize = 64;
@@ -39,6 +42,15 @@ const JIT_STACK_MAX_BYTES: usize = 2 * 1024 * 1024;
 /// Groups that a thread's first match data has room for; httpd's `POSIX_MALLOC_THRESHOLD`.
 const PAIRS_MIN: u32 = 10;
 
+/// How long a pattern may go on from the place where it has to match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// As long as may be where many patterns are tried one after the other.
+    Short,
+    /// Longer, for whoever gives up at the first that takes too long.
+    Long,
+}
+
 /// Why a match came to no result.
 pub(crate) struct MatchError;
 
@@ -51,10 +63,11 @@ impl CompiledCode {
     pub(crate) fn run<T>(
         &self,
         subject: &[u8],
+        patience: Patience,
         found: impl FnOnce(&[usize]) -> T,
     ) -> Result<Option<T>, MatchError> {
         self.make_machine_code();
-        SCRATCH.with_borrow_mut(|scratch| scratch.run(self, subject, found))
+        SCRATCH.with_borrow_mut(|scratch| scratch.run(self, subject, patience, found))
     }
 }
 
@@ -98,6 +111,7 @@ impl MatchScratch {
         &mut self,
         code: &CompiledCode,
         subject: &[u8],
+        patience: Patience,
         found: impl FnOnce(&[usize]) -> T,
     ) -> Result<Option<T>, MatchError> {
         let pairs = code.group_count() + 1;
@@ -109,6 +123,7 @@ impl MatchScratch {
         }
         let tries = tries_max(subject.len());
         let result = match code.places {
+            Places::First if patience == Patience::Long => self.persist(code, subject, tries),
             Places::First => self.attempt(code, subject, 0..=usize::MAX, tries),
             Places::Each => self.search(code, subject, tries),
             Places::Watched => self.watch(code, subject, tries),
@@ -117,6 +132,21 @@ impl MatchScratch {
             Ok(groups) => Ok(Some(found(self.offsets(groups.min(pairs as usize))))),
             Err(_) if is_no_match(result) => Ok(None),
             Err(_) => Err(MatchError),
+        }
+    }
+
+    /// Tries the first place, with more and more tries while there is time: what `(.+)/(.*)` finds
+    /// in a path of hundreds of segments takes as many as its square, each of which costs little.
+    fn persist(&mut self, code: &CompiledCode, subject: &[u8], mut tries: u32) -> c_int {
+        let mut budget = MatchBudget::default();
+        loop {
+            // Asked first, the time counts from here.
+            let is_last = budget.is_spent() || tries >= TRIES_LONG_MAX;
+            let result = self.attempt(code, subject, 0..=usize::MAX, tries);
+            if result != pcre2::PCRE2_ERROR_MATCHLIMIT || is_last {
+                return result;
+            }
+            tries = tries.saturating_mul(2);
         }
     }
 
@@ -278,7 +308,7 @@ mod tests {
         let compiled = CompiledCode::compile(pattern.as_bytes(), 0).ok().unwrap();
         let interpreted = CompiledCode::interpreted(pattern.as_bytes(), 0).ok().unwrap();
         [compiled, interpreted].map(|code| {
-            let found = code.run(subject.as_bytes(), |offsets| offsets.len());
+            let found = code.run(subject.as_bytes(), Patience::Short, |offsets| offsets.len());
             found.ok().map(|found| found.is_some())
         })
     }
@@ -295,6 +325,18 @@ mod tests {
     fn neither_goes_on_for_ever() {
         for pattern in ["(a+)+$", "(?:a|aa)*[xy]", "(a*)(a*)(a*)(a*)\\1[xy]", "(?:a?){19}[bc]"] {
             assert_eq!(both(pattern, &("a".repeat(3000) + "!")), [None; 2], "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_long_path_that_is_looked_for_behind_itself_is_found() {
+        let code = CompiledCode::compile(b"^(/.+)/(.*)::\\2$", 0).ok().unwrap();
+        for segment in ["a", "segmentname"] {
+            let path = vec![segment; 300].join("/");
+            let subject = format!("/app/{path}::{path}");
+            let found = code.run(subject.as_bytes(), Patience::Long, |offsets| offsets[3]);
+            assert_eq!(found.ok(), Some(Some("/app".len())), "{segment}");
+            assert!(code.run(subject.as_bytes(), Patience::Short, |_| ()).is_err(), "{segment}");
         }
     }
 

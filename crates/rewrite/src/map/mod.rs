@@ -5,7 +5,7 @@ mod internal;
 mod program;
 mod text;
 
-use crate::trace::Trace;
+use crate::trace::{Trace, shown};
 use config::Error;
 use internal::Function;
 use program::ProgramMap;
@@ -76,10 +76,10 @@ impl Map {
             Self::Text(file) => file.find(request, trace, name, &key),
             Self::Program(program) => program.find(request, trace, name, key).await,
             Self::Internal(function) => {
-                let key_text = String::from_utf8_lossy(&key).into_owned();
+                let key_text = shown(&key).into_owned();
                 let value = function.apply(key);
                 trace.say(5, request, None, || {
-                    let value = String::from_utf8_lossy(&value);
+                    let value = shown(&value);
                     // All others work on the key itself.
                     let key = if *function == Function::Escape { &key_text } else { &*value };
                     format!("map lookup OK: map={name} key={key} -> val={value}")

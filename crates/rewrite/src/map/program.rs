@@ -1,7 +1,7 @@
 //! `prg:`: a program that answers one key after the other for as long as the server runs
 //! (lookup_map_program and run_rewritemap_programs of mod_rewrite.c).
 
-use crate::trace::{MODULE, Trace};
+use crate::trace::{MODULE, Trace, shown, told};
 use logging::target::words;
 use runtime::process;
 use server::map_program::{MapProgram, MapUser};
@@ -47,13 +47,14 @@ impl ProgramMap {
         name: &str,
         key: Vec<u8>,
     ) -> Option<Vec<u8>> {
-        let shown = String::from_utf8_lossy(&key).into_owned();
+        let text = shown(&key).into_owned();
         if request.is_explained() {
             request.explain(StepKind::RuleResult, || {
                 let path = self.path.display();
                 format!(
-                    "map {name}: the program {path} would be asked for '{shown}'; here it is not, \
-                     as if it knew nothing"
+                    "map {name}: the program {path} would be asked for '{}'; here it is not, \
+                     as if it knew nothing",
+                    told(&text)
                 )
             });
             return None;
@@ -64,10 +65,10 @@ impl ProgramMap {
         };
         trace.say(5, request, None, || match &value {
             Some(value) => {
-                let value = String::from_utf8_lossy(value);
-                format!("map lookup OK: map={name} key={shown} -> val={value}")
+                let value = shown(value);
+                format!("map lookup OK: map={name} key={text} -> val={value}")
             }
-            None => format!("map lookup FAILED: map={name} key={shown}"),
+            None => format!("map lookup FAILED: map={name} key={text}"),
         });
         value
     }

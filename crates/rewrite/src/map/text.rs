@@ -1,13 +1,13 @@
 //! `txt:` and `rnd:`: a file with a key and a value on each line. A thread keeps what it has read
 //! until the file changes.
 
-use crate::trace::{MODULE, Trace};
+use crate::trace::{MODULE, Trace, shown};
 use runtime::clock;
 use runtime::file::{self, Errno, FileAttributes};
 use server::request_context::RequestContext;
 use server::thread_state::ThreadKey;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -33,7 +33,12 @@ struct Parsed {
     /// Whether a change since would show in that.
     is_settled: bool,
     rows: Rc<Rows>,
+    /// Maps and keys that somebody was told of, where steps are logged.
+    asked: HashSet<(Box<str>, Box<[u8]>)>,
 }
+
+/// So many keys are remembered for the log: a client may make up any number.
+const ASKED_MAX: usize = 10_000;
 
 /// Values by their keys.
 type Rows = HashMap<Box<[u8]>, Box<[u8]>>;
@@ -51,35 +56,61 @@ impl TextFile {
         key: &[u8],
     ) -> Option<Vec<u8>> {
         request.mark_momentary();
-        let (rows, was_known) = self.rows(request)?;
-        let shown = String::from_utf8_lossy(key);
-        if !was_known {
-            trace.say(6, request, None, || "cache lookup FAILED, forcing new map lookup".into());
-        }
-        let Some(value) = rows.get(key) else {
-            trace.say(5, request, None, || {
-                format!("map lookup FAILED: map={name}[txt] key={shown}")
-            });
-            return None;
-        };
-        trace.say(5, request, None, || {
-            let (what, value) =
-                (if was_known { "cache" } else { "map" }, String::from_utf8_lossy(value));
-            format!("{what} lookup OK: map={name}[txt] key={shown} -> val={value}")
-        });
+        let rows = self.rows(request)?;
+        let value = rows.get(key).map(|value| &**value);
+        self.tell(request, trace, name, key, value);
+        let value = value?;
         if !self.is_random {
             return Some(value.to_vec());
         }
         request.mark_personal();
         let value = any_part(value);
-        trace.say(5, request, None, || {
-            format!("randomly chosen the subvalue `{}'", String::from_utf8_lossy(value))
-        });
+        trace.say(5, request, None, || format!("randomly chosen the subvalue `{}'", shown(value)));
         (!value.is_empty()).then(|| value.to_vec())
     }
 
-    /// What the file has now, and whether that was known.
-    fn rows(&self, request: &RequestContext<'_>) -> Option<(Rc<Rows>, bool)> {
+    /// Say what was found in the words of httpd, which asks the file once for each key and keeps
+    /// what it has, were it nothing.
+    fn tell(
+        &self,
+        request: &RequestContext<'_>,
+        trace: Trace,
+        name: &str,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) {
+        if trace.is_silent() {
+            return;
+        }
+        let is_again = self.was_asked(request, name, key);
+        if !is_again {
+            trace.say(6, request, None, || "cache lookup FAILED, forcing new map lookup".into());
+        }
+        trace.say(5, request, None, || {
+            let (key, text) = (shown(key), shown(value.unwrap_or_default()));
+            match (is_again, value) {
+                (true, _) => format!("cache lookup OK: map={name}[txt] key={key} -> val={text}"),
+                (false, Some(_)) => {
+                    format!("map lookup OK: map={name}[txt] key={key} -> val={text}")
+                }
+                (false, None) => format!("map lookup FAILED: map={name}[txt] key={key}"),
+            }
+        });
+    }
+
+    /// Whether the map of this name was asked for the key since the file has changed.
+    fn was_asked(&self, request: &RequestContext<'_>, name: &str, key: &[u8]) -> bool {
+        let known = KNOWN.of(&request.context.modules);
+        let mut known = known.0.borrow_mut();
+        let Some(parsed) = known.get_mut(&self.path) else { return false };
+        if parsed.asked.len() == ASKED_MAX {
+            parsed.asked.clear();
+        }
+        !parsed.asked.insert((name.into(), key.into()))
+    }
+
+    /// What the file has now.
+    fn rows(&self, request: &RequestContext<'_>) -> Option<Rc<Rows>> {
         let say = |errno: Errno, id: u32, what: &str| {
             let path = self.path.display();
             let text = format!("mod_rewrite: can't {what} text RewriteMap file {path}");
@@ -93,7 +124,7 @@ impl TextFile {
             && parsed.is_settled
             && parsed.status == status
         {
-            return Some((parsed.rows.clone(), true));
+            return Some(parsed.rows.clone());
         }
         let is_settled = status.would_show_change(clock::unix_us());
         let text = std::fs::read(&self.path).map_err(|error| {
@@ -101,8 +132,10 @@ impl TextFile {
             say(errno, 655, "open");
         });
         let rows = Rc::new(parse(&text.ok()?));
-        known.insert(self.path.clone(), Parsed { status, is_settled, rows: rows.clone() });
-        Some((rows, false))
+        let before = known.remove(&self.path).filter(|before| before.status == status);
+        let asked = before.map(|before| before.asked).unwrap_or_default();
+        known.insert(self.path.clone(), Parsed { status, is_settled, rows: rows.clone(), asked });
+        Some(rows)
     }
 }
 

@@ -43,11 +43,20 @@ impl RequestContext<'_> {
             return;
         }
         let Some(text) = self.context.text_of(failure, host.index) else { return };
+        let message = Message::new(failure.module, failure.level, failure.id, text.as_bytes());
+        self.write(Message { os_error: failure.os_error, ..message });
+    }
+
+    /// Log something that need not be UTF-8.
+    pub fn log_bytes(&self, level: Level, module: &'static str, text: &[u8]) {
+        self.write(Message::new(module, level, None, text));
+    }
+
+    fn write(&self, message: Message<'_>) {
         let client = self.unmarked(Because::NotInAnswer);
         let received = &client.received;
         let client_ip = client.ip.unwrap_or(received.client.ip());
         let message = Message {
-            os_error: failure.os_error,
             connection: Some(OnConnection {
                 peer: received.other_end(),
                 local: Some(received.local),
@@ -61,8 +70,8 @@ impl RequestContext<'_> {
                 environment: &self.tables.env,
                 server_name: &|| self.server_name_for_log().to_ascii_lowercase(),
             }),
-            ..Message::new(failure.module, failure.level, failure.id, text.as_bytes())
+            ..message
         };
-        host.error_log.write(settings.core.levels(), &message);
+        self.host.error_log.write(self.settings.core.levels(), &message);
     }
 }

@@ -200,13 +200,8 @@ fn script(request: &RequestContext<'_>, env: &mut Table) {
         return;
     }
     env.put("PATH_INFO", info);
-    let mut url = Vec::new();
-    message::path::encode(info, &mut url);
-    if let Some(found) = phase::lead(request, &url) {
-        let there = found.filename_with_slash();
-        if !there.is_empty() {
-            env.put("PATH_TRANSLATED", [there, found.mapping.path_info].concat());
-        }
+    if let Some(translated) = phase::path_translated(request).filter(|path| !path.is_empty()) {
+        env.put("PATH_TRANSLATED", translated);
     }
 }
 

@@ -45,6 +45,8 @@ const LOGGED: &[Logged] = &[
     row("AH00547", "core", Level::Error, Allowed::ByOption),
     row("AH00548", "core", Level::Notice, Allowed::Always),
     row("AH00549", "core", Level::Error, Allowed::ByHost),
+    row("AH00664", "rewrite", Level::Warn, Allowed::ByHost),
+    row("AH00665", "rewrite", Level::Warn, Allowed::ByHost),
     row("AH00671", "alias", Level::Warn, Allowed::ByHost),
     row("AH01506", "env", Level::Warn, Allowed::ByHost),
     row("AH01574", "so", Level::Warn, Allowed::ByOption),

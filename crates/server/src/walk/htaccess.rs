@@ -102,7 +102,7 @@ fn current(
             Ok(status) if status.kind == FileType::File => status,
             Ok(_) => return Err(unreadable(&path, folder, "it is not a regular file").into()),
             Err(Errno::NOENT | Errno::NOTDIR) => continue,
-            Err(errno) => return Err(unreadable(&path, folder, &errno.to_string()).into()),
+            Err(errno) => return Err(not_opened(&path, folder, errno).into()),
         };
         return parsed(request, folder, path, status, overrides).map(Some);
     }
@@ -125,7 +125,7 @@ fn parsed(
     }
     let error = |error: String| unreadable(&path, folder, &error);
     let is_settled = status.would_show_change(clock::unix_us());
-    let file = open(request, &path).map_err(|errno| error(errno.to_string()))?;
+    let file = open(request, &path).map_err(|errno| not_opened(&path, folder, errno))?;
     // It may be newer than `status`; then the next request sees another one, and reads again.
     let text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
     let overrides = overrides.clone();
@@ -283,11 +283,16 @@ fn refused(name: &str, text: &str) -> Failure {
     failure.level(Level::Alert).recurring(text)
 }
 
+fn not_opened(path: &[u8], folder: &[u8], errno: Errno) -> Failure {
+    unreadable(path, folder, "").os_error(errno.raw_os_error())
+}
+
 fn unreadable(path: &[u8], folder: &[u8], reason: &str) -> Failure {
     let (path, folder) = (String::from_utf8_lossy(path), String::from_utf8_lossy(folder));
+    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     let text = format!(
         "{path} pcfg_openfile: unable to check htaccess file, ensure it is readable and that \
-         '{folder}/' is executable ({reason})"
+         '{folder}/' is executable{reason}"
     );
     Failure::new(Status::FORBIDDEN, "core", text.clone())
         .recurring(text)

@@ -13,6 +13,7 @@ mod rest;
 
 use crate::Generation;
 use crate::generation::managers::ManagerRole;
+use crate::programs::ManagerEnds;
 use logging::level::Level;
 use process::{Heard, MapProcess};
 use questions::{Questions, WaitingQuestion};
@@ -23,7 +24,7 @@ use runtime::programs::{
     end_group, question_line,
 };
 use runtime::signals::{Signal, Signals};
-use runtime::{clock, event_fd};
+use runtime::{Channel, clock, event_fd};
 use server::Server;
 use server::map_program::{ANSWER_PATIENCE, MapProgram};
 use std::os::fd::AsFd;
@@ -59,7 +60,7 @@ const FAILED: i32 = 1;
 pub(crate) fn serve(
     generation: &Generation,
     parent: i32,
-    link: ManagerLink,
+    ManagerEnds { link, logs }: ManagerEnds,
     (number, is_first): (usize, bool),
 ) -> i32 {
     runtime::signals::restore_fatal();
@@ -79,6 +80,7 @@ pub(crate) fn serve(
         server,
         program,
         link,
+        logs,
         sockets,
         signals,
         process: None,
@@ -135,6 +137,7 @@ struct MapManager<'a> {
     program: &'a MapProgram,
     /// The link to the parent.
     link: ManagerLink,
+    logs: Channel,
     sockets: ClientSockets,
     signals: Signals,
     /// The program that runs or starts.
@@ -204,8 +207,10 @@ impl MapManager<'_> {
     /// The terminal sends its signals to all processes of the group: the parent decides.
     fn obey(&mut self) {
         while let Some(signal) = self.signals.pending() {
-            if signal == Signal::Term {
-                self.stop();
+            match signal {
+                Signal::Term => self.stop(),
+                Signal::Usr2 => self.server.follow_logs(&self.logs.receive()),
+                _ => {}
             }
         }
     }

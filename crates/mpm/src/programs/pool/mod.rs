@@ -10,11 +10,12 @@ mod process;
 
 use crate::Generation;
 use crate::generation::managers::ManagerRole;
+use crate::programs::ManagerEnds;
 use logging::level::Level;
 use runtime::process::{ChildOrder, Ending, Fork};
 use runtime::programs::{LinkMessage, ManagerLink, log_pipe};
 use runtime::signals::{Signal, Signals};
-use runtime::{clock, event_fd, process as processes};
+use runtime::{Channel, clock, event_fd, process as processes};
 use server::Server;
 use server::process_pool::ProcessPool;
 use std::fs::File;
@@ -50,7 +51,7 @@ const FAILED: i32 = 1;
 pub(crate) fn serve(
     generation: &Generation,
     parent: i32,
-    link: ManagerLink,
+    ManagerEnds { link, logs }: ManagerEnds,
     (number, is_first): (usize, bool),
 ) -> i32 {
     runtime::signals::restore_fatal();
@@ -73,6 +74,7 @@ pub(crate) fn serve(
         server,
         pool,
         link,
+        logs,
         signals,
         idle,
         says_idle,
@@ -101,6 +103,7 @@ struct PoolManager<'a> {
     pool: &'a ProcessPool,
     /// The link to the parent.
     link: ManagerLink,
+    logs: Channel,
     signals: Signals,
     /// Where processes say that they have nothing to do, and the end of it that they have.
     idle: File,
@@ -229,8 +232,10 @@ impl PoolManager<'_> {
     /// The terminal sends its signals to all processes of the group: the parent decides.
     fn obey(&mut self) {
         while let Some(signal) = self.signals.pending() {
-            if signal == Signal::Term {
-                self.stop(ChildOrder::Stop);
+            match signal {
+                Signal::Term => self.stop(ChildOrder::Stop),
+                Signal::Usr2 => self.server.follow_logs(&self.logs.receive()),
+                _ => {}
             }
         }
     }

@@ -11,8 +11,12 @@ pub(crate) use cpu_time::add;
 
 use crate::generation::Generation;
 use crate::generation::managers::ManagerRole;
-use runtime::clock;
+use crate::programs::ManagerEnds;
+use runtime::process::{self, ChildOrder};
 use runtime::programs::ManagerLink;
+use runtime::{Channel, clock};
+use std::fs::File;
+use std::io;
 use std::sync::{Arc, Weak};
 
 /// How long the parent waits before it starts the next manager after one has died: twice as long
@@ -45,6 +49,7 @@ pub(crate) struct ManagerProcess {
     pub(crate) is_ready: bool,
     /// `None` once nobody is left who could ask.
     pub(crate) link: Option<ManagerLink>,
+    logs: Channel,
     /// Processes whose sockets it could not be told of.
     untold: Vec<i32>,
     /// When it is asked next whether it goes on, and how often it has not answered.
@@ -56,7 +61,7 @@ impl ManagerProcess {
     pub(crate) fn new(
         pid: i32,
         (generation, role): (Weak<Generation>, ManagerRole),
-        link: ManagerLink,
+        ManagerEnds { link, logs }: ManagerEnds,
     ) -> Self {
         let now_ms = clock::monotonic_ms();
         Self {
@@ -66,10 +71,18 @@ impl ManagerProcess {
             role,
             is_ready: role == ManagerRole::Scripts,
             link: Some(link),
+            logs,
             untold: Vec::new(),
             question_ms: now_ms + QUESTION_MS,
             unanswered: 0,
         }
+    }
+
+    /// Let it write to logs that were opened again.
+    pub(crate) fn hand_over(&self, files: &[(usize, File)]) -> io::Result<()> {
+        self.logs.send(files)?;
+        process::order(self.pid, ChildOrder::FollowLogs);
+        Ok(())
     }
 
     pub(crate) fn tell(&mut self, pid: i32) {
@@ -175,8 +188,8 @@ mod tests {
 
     #[test]
     fn a_manager_hangs_that_has_left_many_questions_without_an_answer() {
-        let (link, other_end) = ManagerLink::pair().unwrap();
-        let mut manager = ManagerProcess::new(1, (Weak::new(), ManagerRole::Scripts), link);
+        let (ends, ManagerEnds { link: other_end, .. }) = ManagerEnds::pair().unwrap();
+        let mut manager = ManagerProcess::new(1, (Weak::new(), ManagerRole::Scripts), ends);
         let mut now_ms = manager.question_ms;
         let mut ask = |manager: &mut ManagerProcess| {
             now_ms += QUESTION_MS;
