@@ -186,8 +186,7 @@ impl Engine<'_, '_> {
             "RewriteRule '{}' and URI '{url}' exceeded maximum length ({most})",
             rule.pattern
         );
-        self.request.status = Status::INTERNAL_SERVER_ERROR;
-        Err(failure(text))
+        Err(self.refuse_list(failure(text)))
     }
 
     fn check_rounds(&mut self, rule: &Rule, round: i64) -> Result<(), Failure> {
@@ -201,8 +200,16 @@ impl Engine<'_, '_> {
              [N] flag",
             rule.pattern
         );
+        Err(self.refuse_list(failure(text).id(2596)))
+    }
+
+    /// The list goes no further. As in httpd the log hears of that now: the status may become
+    /// another one, or that of a look-up of which nothing is left.
+    fn refuse_list(&mut self, mut failure: Failure) -> Failure {
         self.request.status = Status::INTERNAL_SERVER_ERROR;
-        Err(failure(text).id(2596))
+        self.request.log_failure(&failure);
+        failure.text.clear();
+        failure
     }
 
     /// Apply one rule.
