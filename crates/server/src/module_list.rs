@@ -82,7 +82,10 @@ impl Modules {
     }
 
     /// The files of those that are there, as httpd names them.
-    pub fn loaded_files(&self, loaded: Option<&[&'static str]>) -> impl Iterator<Item = &str> {
+    pub(crate) fn loaded_files(
+        &self,
+        loaded: Option<&[&'static str]>,
+    ) -> impl Iterator<Item = &'static str> {
         let those = self.shown().filter(move |module| module.has_lines(loaded));
         those.map(|module| module.table.file)
     }

@@ -2,7 +2,7 @@
 //! module's, which answers requests there. How they are started, how many there are and how they
 //! end is the MPMs' business (`mpm::programs::pool`).
 
-use crate::server::Server;
+use logging::level::Level;
 use std::fmt::Debug;
 use std::fs::File;
 use std::sync::Arc;
@@ -37,15 +37,16 @@ pub struct PoolLimits {
 
 /// What the processes of a pool do.
 pub trait PoolWork: Debug + Send + Sync {
-    /// Make ready, once, before any of them is forked: what this leaves in memory all share.
+    /// Make ready, once, before any of them is forked: what this leaves in memory all share. The
+    /// result is for the log.
     ///
     /// # Errors
     /// A sentence that says why there can be none.
-    fn prepare(&self, server: &Server) -> Result<(), String>;
+    fn prepare(&self) -> Result<Vec<(Level, String)>, String>;
 
     /// Make ready in a process that was just forked.
-    fn begin(&self, server: &Server);
+    fn begin(&self);
 
     /// Serve a connection to its end. Says whether the process may have another one.
-    fn serve(&self, server: &Server, connection: File) -> bool;
+    fn serve(&self, connection: File) -> bool;
 }

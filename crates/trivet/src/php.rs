@@ -1,5 +1,5 @@
-//! `--php`: who runs the scripts of a folder that is served without a configuration: PHP in processes
-//! of the server itself, a PHP-FPM, or php-cgi processes that the server keeps.
+//! `--php`: who runs the scripts of a folder that is served without a configuration: PHP in the
+//! processes of the server itself, a PHP-FPM, or php-cgi processes that the server keeps.
 
 #![expect(clippy::disallowed_methods, reason = "paths are looked for before the server starts")]
 
@@ -54,8 +54,8 @@ pub(crate) fn parse(value: &str) -> Result<Option<Runner>, Problem> {
 fn nobody() -> Runner {
     let shown = format!(
         "PHP scripts are answered with 503: there is neither a PHP module of Trivet (make \
-         php-module) nor a running PHP-FPM in {} nor a php-cgi in PATH (Debian: apt install php-fpm, \
-         or php-cgi).",
+         php-module) nor a running PHP-FPM in {} nor a php-cgi in PATH (Debian: apt install \
+         php-fpm, or php-cgi).",
         FOLDERS.join(", ")
     );
     Runner { php: None, shown }

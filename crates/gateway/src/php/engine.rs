@@ -20,6 +20,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::live::StreamedScript;
 use super::pool::{self, PhpPool};
+use crate::proxy_fcgi::log::syslog_level;
 
 /// The key of what is said about the interpreter.
 pub(super) static SERVER_SETTINGS: ServerKey<EngineSettings> = ServerKey::new();
@@ -90,16 +91,16 @@ impl Engine {
     }
 
     /// Start it in this process.
-    pub(super) fn start(&self, server: &Server) -> Result<(), String> {
+    /// The result is what PHP has said.
+    pub(super) fn start(&self) -> Result<Vec<(Level, String)>, String> {
         let module = self.module.clone()?;
         let started = module.start(&self.folders);
-        for (level, text) in php::take_messages() {
-            server.log(super::log::level(level), NAME, None, None, text.as_bytes());
-        }
+        let said = php::take_messages().into_iter();
+        let said = said.map(|(level, text)| (syslog_level(level), text)).collect();
         let started = started.map_err(|error| error.to_string())?;
         let (is_on, tells) = (started.is_on(c"engine"), started.is_on(c"last_modified"));
         let _ = self.started.set(StartedEngine { started, is_on, tells_last_modified: tells });
-        Ok(())
+        Ok(said)
     }
 
     /// Tell it that this process was forked.
@@ -161,7 +162,7 @@ pub(super) fn open(site: &mut Site) -> Result<(), String> {
     let (started, requests) = (OnceLock::new(), AtomicU64::new(0));
     let engine = Arc::new(Engine { module, folders, started, requests });
     // Scripts of several threads would meet in one interpreter.
-    let is_apart = settings.processes.unwrap_or(false) || !site.mpm.kind.has_one_thread();
+    let is_apart = settings.processes.unwrap_or(false) || !site.has_one_thread();
     let pool = match is_apart && engine.module.is_ok() {
         true => {
             let settings = settings.clone();
@@ -205,7 +206,12 @@ pub(super) fn start(server: &Server) -> Result<(), String> {
     match pool_of(&server.site) {
         // The process starts it that keeps the others.
         Some(_) => Ok(()),
-        None => engine.start(server),
+        None => {
+            for (level, text) in engine.start()? {
+                server.log(level, NAME, None, None, text.as_bytes());
+            }
+            Ok(())
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A script that runs. Before its response begins the request is there to answer its questions;
-//! afterwards the script comes with the response, and pieces of it are asked for as the client takes
-//! them.
+//! afterwards the script comes with the response, and pieces of it are asked for as the client
+//! takes them.
 
 use super::engine::PhpThread;
 use super::log::PhpLog;

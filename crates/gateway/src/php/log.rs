@@ -2,7 +2,7 @@
 //! it (php_apache_sapi_log_message).
 
 use super::NAME;
-use logging::level::Level;
+use crate::proxy_fcgi::log::syslog_level;
 use logging::message::Message;
 use server::Server;
 use server::request_context::RequestContext;
@@ -29,31 +29,9 @@ impl PhpLog {
     }
 
     /// A line, with its level of syslog(3).
-    pub(super) fn write(&self, syslog_level: i32, text: &[u8]) {
+    pub(super) fn write(&self, level: i32, text: &[u8]) {
         let Some(host) = self.server.site.hosts.get(self.host) else { return };
-        let message = Message::new(NAME, level(syslog_level), None, text).about(Some(self.client));
+        let message = Message::new(NAME, syslog_level(level), None, text).about(Some(self.client));
         host.error_log.write(self.settings.core.levels(), &message);
-    }
-}
-
-/// A line as a process of the pool writes it: `<4>text`, with the level of syslog(3).
-pub(crate) fn levelled(line: &[u8]) -> (Level, &[u8]) {
-    match line {
-        [b'<', digit @ b'0'..=b'9', b'>', text @ ..] => (level(i32::from(digit - b'0')), text),
-        text => (Level::Error, text),
-    }
-}
-
-/// httpd's levels are those of syslog; what is none of them is an error.
-pub(super) fn level(syslog_level: i32) -> Level {
-    match syslog_level {
-        0 => Level::Emerg,
-        1 => Level::Alert,
-        2 => Level::Crit,
-        4 => Level::Warn,
-        5 => Level::Notice,
-        6 => Level::Info,
-        7 => Level::Debug,
-        _ => Level::Error,
     }
 }

@@ -9,7 +9,7 @@ mod answer;
 mod directives;
 mod engine;
 mod live;
-pub(crate) mod log;
+mod log;
 mod pool;
 mod questions;
 mod request;
@@ -54,7 +54,7 @@ pub static MODULE: Module = Module::new(
 );
 
 /// The name of the module in the log.
-pub(crate) const NAME: &str = "php";
+const NAME: &str = "php";
 
 /// The key of php_value and the like.
 static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();

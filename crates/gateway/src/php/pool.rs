@@ -1,17 +1,19 @@
 //! PHP in processes of its own: where several connections meet in one process (worker, event), or
-//! where `PHPProcesses On` says so, scripts run beside the server. The processes are forked from one
-//! that has started PHP, and speak FastCGI at a socket without a name; requests go there as they go
-//! to PHP-FPM.
+//! where `PHPProcesses On` says so, scripts run beside the server. The processes are forked from
+//! one that has started PHP, and speak FastCGI at a socket without a name; requests go there as
+//! they go to PHP-FPM.
 
 use super::engine::{Engine, EngineSettings};
+use super::questions::ServerFacts;
 use super::{SETTINGS, worker};
 use crate::proxy::ProxyWorker;
 use crate::proxy_fcgi::{FcgiJob, FcgiTarget};
+use logging::level::Level;
 use runtime::programs::UnlinkedSocket;
 use server::process_pool::{PoolLimits, PoolWork, ProcessPool};
 use server::request_context::RequestContext;
 use server::site::Site;
-use server::{Machine, SHARE_PERCENT, Server};
+use server::{Machine, SHARE_PERCENT};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -70,19 +72,20 @@ pub(super) struct PhpPool {
 struct PhpWork {
     engine: Arc<Engine>,
     requests_max: Option<u64>,
+    facts: ServerFacts,
 }
 
 impl PoolWork for PhpWork {
-    fn prepare(&self, server: &Server) -> Result<(), String> {
-        self.engine.start(server)
+    fn prepare(&self) -> Result<Vec<(Level, String)>, String> {
+        self.engine.start()
     }
 
-    fn begin(&self, _: &Server) {
+    fn begin(&self) {
         self.engine.enter_child();
     }
 
-    fn serve(&self, server: &Server, connection: File) -> bool {
-        worker::serve(&self.engine, server, connection, self.requests_max)
+    fn serve(&self, connection: File) -> bool {
+        worker::serve(&self.engine, &self.facts, connection, self.requests_max)
     }
 }
 
@@ -100,7 +103,8 @@ pub(super) fn open(
     let mut worker = ProxyWorker::of_server("localhost", SILENCE_MS, None)?;
     worker.parameters.max = u32::try_from(limits.most).ok();
     let target = Arc::new(FcgiTarget::new(Some(socket.path()), "localhost")?.called(NAME_IN_LOG));
-    let work = PhpWork { engine: engine.clone(), requests_max: settings.requests_max };
+    let (requests_max, facts) = (settings.requests_max, ServerFacts::of(site, 0));
+    let work = PhpWork { engine: engine.clone(), requests_max, facts };
     let listener = Arc::new(listener);
     let pool = ProcessPool { name: "PHP", listener, limits, work: Arc::new(work) };
     site.process_pools.push(pool);

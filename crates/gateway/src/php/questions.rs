@@ -3,9 +3,10 @@
 
 use super::live::RunningScript;
 use php::{Answer, Asked, ReplyPairs};
+use server::identity;
 use server::response::Notes;
+use server::site::Site;
 use server::table::Table;
-use server::{Server, identity};
 
 /// What is answered without the request: all but what a URL leads to.
 pub(super) fn answer(
@@ -38,8 +39,10 @@ pub(super) fn answer(
             Answer::pairs(fields.into_iter().map(pair).collect())
         }
         Asked::ResponseFields(fields) => Answer::pairs(fields),
-        Asked::Server => about_server(&script.server, script.host),
-        Asked::Modules => Answer::pairs(modules(&script.server)),
+        Asked::Server => ServerFacts::of(&script.server.site, script.host).about(),
+        Asked::Modules => {
+            Answer::pairs(ServerFacts::of(&script.server.site, script.host).modules())
+        }
         // The response has begun: the client has what there is already.
         Asked::Finish(_) => Answer::status(200),
         // The request is gone that could be asked.
@@ -52,30 +55,43 @@ fn pairs(table: &Table) -> ReplyPairs {
     table.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.to_vec())).collect()
 }
 
-/// The version, and what phpinfo() shows (PHP_MINFO of mod_php).
-pub(super) fn about_server(server: &Server, host: usize) -> Answer {
-    let site = &server.site;
-    let version = identity::banner(site.tokens);
-    let row = |name: &str, value: String| (name.as_bytes().to_vec(), value.into_bytes());
-    let mut rows = vec![row("Apache Version", version.to_owned())];
-    if let Some(of) = site.hosts.get(host) {
-        if let Some(admin) = &of.server_admin {
-            rows.push(row("Server Administrator", admin.clone()));
-        }
-        let (timeout, idle) = (of.timing.timeout_ms / 1000, of.timing.keep_alive_timeout_ms);
-        rows.push(row("Timeouts", format!("Connection: {timeout} - Keep-Alive: {}", idle / 1000)));
-        let is_virtual = if host == 0 { "No" } else { "Yes" };
-        rows.push(row("Virtual Server", is_virtual.to_owned()));
-    }
-    rows.push(row("Server Root", site.server_root.display().to_string()));
-    let names: Vec<Vec<u8>> = modules(server).into_iter().map(|row| row.0).collect();
-    rows.push((b"Loaded Modules".to_vec(), names.join(&b' ')));
-    Answer::Reply { status: 200, text: Some(version.as_bytes().to_vec()), pairs: rows }
+/// What the server says of itself: to scripts, and on the page of phpinfo().
+#[derive(Clone, Debug)]
+pub(super) struct ServerFacts {
+    version: &'static str,
+    /// Rows of the page (PHP_MINFO of mod_php).
+    rows: Vec<(&'static str, String)>,
+    modules: Vec<&'static str>,
 }
 
-/// The names of the files of modules, without what follows the dot (apache_get_modules).
-pub(super) fn modules(server: &Server) -> ReplyPairs {
-    let files = server.all_modules.loaded_files(server.site.loaded.as_deref());
-    let stem = |file: &str| file.split('.').next().unwrap_or_default().as_bytes().to_vec();
-    files.map(|file| (stem(file), Vec::new())).collect()
+impl ServerFacts {
+    /// As the host with this number has it.
+    pub(super) fn of(site: &Site, host: usize) -> Self {
+        let version = identity::banner(site.tokens);
+        let mut rows = vec![("Apache Version", version.to_owned())];
+        if let Some(of) = site.hosts.get(host) {
+            rows.extend(of.server_admin.clone().map(|admin| ("Server Administrator", admin)));
+            let (timeout, idle) = (of.timing.timeout_ms, of.timing.keep_alive_timeout_ms);
+            let text = format!("Connection: {} - Keep-Alive: {}", timeout / 1000, idle / 1000);
+            rows.push(("Timeouts", text));
+            rows.push(("Virtual Server", if host == 0 { "No" } else { "Yes" }.to_owned()));
+        }
+        rows.push(("Server Root", site.server_root.display().to_string()));
+        // Without what follows the dot (apache_get_modules).
+        let stem = |file: &&'static str| file.split('.').next().unwrap_or_default();
+        let modules: Vec<_> = site.module_files.iter().map(stem).collect();
+        rows.push(("Loaded Modules", modules.join(" ")));
+        Self { version, rows, modules }
+    }
+
+    pub(super) fn about(&self) -> Answer {
+        let row =
+            |(name, value): &(&str, String)| (name.as_bytes().to_vec(), value.clone().into_bytes());
+        let (text, pairs) = (self.version.as_bytes().to_vec(), self.rows.iter().map(row).collect());
+        Answer::Reply { status: 200, text: Some(text), pairs }
+    }
+
+    pub(super) fn modules(&self) -> ReplyPairs {
+        self.modules.iter().map(|name| (name.as_bytes().to_vec(), Vec::new())).collect()
+    }
 }

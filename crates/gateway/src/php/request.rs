@@ -3,7 +3,7 @@
 use super::SETTINGS;
 use message::BodyLength;
 use php::ScriptRequest;
-use server::request_context::{Because, RequestContext};
+use server::request_context::RequestContext;
 
 /// The request as PHP is told it. Its variables are those of the request.
 pub(super) fn of(request: &mut RequestContext<'_>, is_source: bool) -> ScriptRequest {
@@ -22,8 +22,7 @@ pub(super) fn of(request: &mut RequestContext<'_>, is_source: bool) -> ScriptReq
     };
     script.protocol = if received.view().protocol() == b"HTTP/1.0" { 1000 } else { 1001 };
     script.status = request.status.code();
-    let start_us = request.unmarked(Because::OfThisSecond).received.start_us;
-    script.time_s = (start_us / 1000) as f64 / 1000.0;
+    script.time_s = (request.start_us() / 1000) as f64 / 1000.0;
     script.is_source = is_source;
     for (name, value) in request.tables.env.iter() {
         script.variable(name.as_bytes(), value);

@@ -1,16 +1,15 @@
-//! A process that runs scripts for others: it takes requests from a connection, one after the other,
-//! and answers each when its script has written something (FastCGI 1.0, as php-fpm does). It has one
-//! thread, which waits for whatever it waits for.
+//! A process that runs scripts for others: it takes requests from a connection, one after the
+//! other, and answers each when its script has written something (FastCGI 1.0, as php-fpm does). It
+//! has one thread, which waits for whatever it waits for.
 
 use super::engine::Engine;
 use super::pool::parameter;
-use super::questions;
+use super::questions::ServerFacts;
 use fastcgi::record::{EndRequest, ProtocolStatus, Role};
 use fastcgi::responder::{Responder, ServerEvent};
 use php::{
     Answer, Asked, Output, ReplyPairs, ScriptHead, ScriptRequest, ScriptRun, Setting, Stacks, Step,
 };
-use server::Server;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::rc::Rc;
@@ -23,7 +22,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// `requests_max` requests it is used up.
 pub(super) fn serve(
     engine: &Engine,
-    of: &Server,
+    of: &ServerFacts,
     connection: File,
     requests_max: Option<u64>,
 ) -> bool {
@@ -136,7 +135,7 @@ impl Connection {
     }
 
     /// Run the script. Says whether another request may come.
-    fn answer(&mut self, engine: &Engine, of: &Server, stacks: &Rc<Stacks>) -> bool {
+    fn answer(&mut self, engine: &Engine, of: &ServerFacts, stacks: &Rc<Stacks>) -> bool {
         let Some(script) = script(&self.responder) else { return false };
         let Some(Ok(mut run)) =
             engine.interpreter().map(|started| ScriptRun::new(&started, stacks, script))
@@ -176,7 +175,7 @@ struct RunningScript {
 }
 
 impl RunningScript {
-    fn take(&mut self, server: &mut Connection, of: &Server, step: Step) -> Answer {
+    fn take(&mut self, server: &mut Connection, of: &ServerFacts, step: Step) -> Answer {
         match step {
             Step::Wrote(output) => {
                 self.write(server, output);
@@ -191,7 +190,7 @@ impl RunningScript {
         }
     }
 
-    fn reply(&mut self, server: &mut Connection, of: &Server, asked: Asked) -> Answer {
+    fn reply(&mut self, server: &mut Connection, of: &ServerFacts, asked: Asked) -> Answer {
         let variables = |server: &Connection| -> ReplyPairs {
             let all = server.responder.params().flatten();
             all.filter(|pair| is_variable(pair.0))
@@ -221,8 +220,8 @@ impl RunningScript {
                 Answer::status(if self.is_gone { 500 } else { 200 })
             }
             Asked::Note(_) | Asked::SetNote(..) | Asked::SetVariable(..) => Answer::text(None),
-            Asked::Server => questions::about_server(of, 0),
-            Asked::Modules => Answer::pairs(questions::modules(of)),
+            Asked::Server => of.about(),
+            Asked::Modules => Answer::pairs(of.modules()),
             // The server is not asked in the middle of a script.
             Asked::LookUp(_) | Asked::Include(..) => Answer::status(500),
         }

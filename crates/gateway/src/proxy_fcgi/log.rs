@@ -3,7 +3,6 @@
 
 use super::fault::BackendFault;
 use super::{FcgiTarget, NAME};
-use crate::php;
 use fastcgi::record::RecordKind;
 use logging::level::Level;
 use logging::message::Message;
@@ -101,8 +100,8 @@ impl BackendLog {
             Voice::Proxy(_) => (NAME, Level::Error, text),
             Voice::Fcgid => ("fcgid", Level::Warn, text),
             Voice::Php(_) => {
-                let (level, text) = php::log::levelled(text);
-                (php::NAME, level, text)
+                let (level, text) = levelled(text);
+                ("php", level, text)
             }
         };
         let message = Message::new(name, level, id, text).about(Some(self.client));
@@ -121,6 +120,31 @@ impl Drop for BackendLog {
             Voice::Fcgid => self.write(None, format!("mod_fcgid: stderr: {text}").as_bytes()),
             Voice::Php(_) => self.write(None, text.as_bytes()),
         }
+    }
+}
+
+/// A line as a process of this server that runs PHP writes it: `<4>text`, with the level of
+/// syslog(3).
+fn levelled(line: &[u8]) -> (Level, &[u8]) {
+    match line {
+        [b'<', digit @ b'0'..=b'9', b'>', text @ ..] => {
+            (syslog_level(i32::from(digit - b'0')), text)
+        }
+        text => (Level::Error, text),
+    }
+}
+
+/// httpd's levels are those of syslog; what is none of them is an error.
+pub(crate) fn syslog_level(level: i32) -> Level {
+    match level {
+        0 => Level::Emerg,
+        1 => Level::Alert,
+        2 => Level::Crit,
+        4 => Level::Warn,
+        5 => Level::Notice,
+        6 => Level::Info,
+        7 => Level::Debug,
+        _ => Level::Error,
     }
 }
 

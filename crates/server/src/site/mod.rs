@@ -68,6 +68,8 @@ pub struct Site {
     pub map_programs: Vec<MapProgram>,
     /// Pools of processes that modules have added when the site was opened.
     pub process_pools: Vec<ProcessPool>,
+    /// The files of the modules that are there, as httpd names them.
+    pub module_files: Vec<&'static str>,
     /// Modules that are there; `None` is all.
     pub loaded: Option<Vec<&'static str>>,
     /// The configuration as it was read, for server-info; empty where nobody can ask for it.
@@ -156,11 +158,18 @@ impl Site {
             may_run_programs: server.may_run_programs,
             map_programs: Vec::new(),
             process_pools: Vec::new(),
+            module_files: Vec::new(),
             loaded,
             language,
             slash,
             mpm,
         })
+    }
+
+    /// Whether each process that serves has one thread, so that what is not safe for several may run
+    /// in it.
+    pub fn has_one_thread(&self) -> bool {
+        self.mpm.kind.has_one_thread()
     }
 
     /// See [`crate::Server::gather_counted`].

@@ -66,9 +66,12 @@ pub(crate) fn serve(
         return FAILED;
     };
     let (Ok((idle, says_idle)), Some(_)) = (log_pipe(), &sockets) else { return FAILED };
-    if let Err(text) = pool.work.prepare(server) {
+    let said = pool.work.prepare().unwrap_or_else(|text| {
         server.log(Level::Error, MODULE, None, None, text.as_bytes());
-        return FAILED;
+        processes::exit_now(FAILED)
+    });
+    for (level, text) in said {
+        server.log(level, MODULE, None, None, text.as_bytes());
     }
     let manager = PoolManager {
         server,

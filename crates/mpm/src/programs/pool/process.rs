@@ -30,12 +30,12 @@ pub(super) fn serve(
     }
     processes::forbid_new_privileges();
     processes::die_with_parent(manager);
-    pool.work.begin(server);
+    pool.work.begin();
     let idle = Duration::from_millis(pool.limits.idle_ms);
     loop {
         match next_connection(&pool.listener, &leave, idle) {
             PoolTurn::Connection(connection) => {
-                if !pool.work.serve(server, connection) {
+                if !pool.work.serve(connection) {
                     return 0;
                 }
             }
