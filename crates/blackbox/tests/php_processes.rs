@@ -175,7 +175,15 @@ fn settings_users_and_errors_are_those_of_mod_php(mpm: Mpm) {
                 foreach (['memory_limit', 'precision', 'default_charset'] as $name) \
                 echo ini_get($name), ' ';";
     let site = site.file("deep/ini.php", show).file("ini.php", show);
-    let site = site.file("deep/.htaccess", "php_value default_charset latin1\n");
+    // Whoever writes this file is no administrator by any variable.
+    let htaccess = "php_value default_charset latin1\n\
+                    SetEnv trivet.settings amemory_limit=99M\n\
+                    SetEnv Trivet.Settings amemory_limit=99M\n\
+                    SetEnvIf Host . trivet.settings=amemory_limit=99M\n\
+                    ProxyFCGISetEnvIf true trivet.settings amemory_limit=99M\n\
+                    RewriteEngine On\n\
+                    RewriteRule . - [E=trivet.settings:amemory_limit=99M]\n";
+    let site = site.file("deep/.htaccess", htaccess);
     let user = "<?php echo $_SERVER['PHP_AUTH_USER'] ?? '-', ' ', $_SERVER['PHP_AUTH_PW'] ?? '-', \
                 ' ', isset($_SERVER['HTTP_AUTHORIZATION']) ? 'seen' : 'hidden', ' ', \
                 count(preg_grep('/^trivet/', array_keys($_SERVER)));";

@@ -44,7 +44,7 @@ const NAME_IN_LOG: &str = "the PHP processes";
 const SILENCE_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// The names of parameters that are for the process and not for the script. No field of a request
-/// and no line of the configuration makes such a name.
+/// makes such a name, and what a `.htaccess` file sets by it is taken away (`forget_parameters`).
 pub(super) mod parameter {
     /// The field `Authorization`.
     pub(in super::super) const AUTHORIZATION: &str = "trivet.authorization";
@@ -56,6 +56,9 @@ pub(super) mod parameter {
     pub(in super::super) const SOURCE: &str = "trivet.source";
     /// php_value and the like, a line each.
     pub(in super::super) const SETTINGS: &str = "trivet.settings";
+
+    /// All of them.
+    pub(super) const ALL: [&str; 5] = [AUTHORIZATION, USER, STATUS, SOURCE, SETTINGS];
 }
 
 /// The processes of a server, as requests reach them.
@@ -134,8 +137,17 @@ impl PhpPool {
     }
 }
 
+/// Whoever may write a `.htaccess` file may set variables, and shall not be the administrator by
+/// that.
+fn forget_parameters(request: &mut RequestContext<'_>) {
+    for name in parameter::ALL {
+        request.tables.env.unset(name);
+    }
+}
+
 /// What a process has to know of a script whatever the request is.
 pub(super) fn tell_settings(request: &mut RequestContext<'_>, is_source: bool) {
+    forget_parameters(request);
     let mut lines = String::new();
     for setting in SETTINGS.of(&request.settings).iter() {
         let kind = match (setting.is_admin, setting.is_of_htaccess) {

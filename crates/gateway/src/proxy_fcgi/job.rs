@@ -353,8 +353,10 @@ impl FcgiJob {
             return Ok(sent);
         }
         request.tables.env = self.variables(request, work)?;
-        let settings = request.settings.clone();
-        SETTINGS.of(&settings).fix(request);
+        if !self.is_php {
+            let settings = request.settings.clone();
+            SETTINGS.of(&settings).fix(request);
+        }
         Ok(Arc::new(encode(request, &request.tables.env, work.has_body())))
     }
 
@@ -366,7 +368,7 @@ impl FcgiJob {
     ) -> Option<(Arc<RequestOpening>, Table)> {
         let is_usual = self.file.is_none()
             && work.is_as_sent()
-            && !SETTINGS.of(&request.settings).has_rules()
+            && (self.is_php || !SETTINGS.of(&request.settings).has_rules())
             && max_forwards(request).is_ok_and(|left| left.is_none());
         if !is_usual {
             return None;
