@@ -112,6 +112,12 @@ impl Server {
         drop((held, pools));
     }
 
+    /// The files of the modules that are there, as httpd names them.
+    pub fn module_files(&self) -> Vec<&'static str> {
+        let Site { loaded, mpm, .. } = &self.site;
+        self.all_modules.loaded_files(loaded.as_deref(), mpm.kind)
+    }
+
     /// Start what modules have for all children, before the first is forked.
     ///
     /// # Errors
