@@ -24,11 +24,11 @@ BINARY ?= $(TARGET)/release/trivet
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench fuzz soak check build install uninstall
+.PHONY: help run test bench fuzz soak check build php-module install uninstall
 
 help: ## print this list
 	@echo 'usage: make TARGET [LISTEN=address:port] [SITE=folder] [prefix=folder]'
-	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
 
 run: ## build quickly and serve SITE at http://LISTEN (examples/site, 127.0.0.1:8080)
 	$(CARGO) build --profile quick --locked -p trivet
@@ -36,7 +36,7 @@ run: ## build quickly and serve SITE at http://LISTEN (examples/site, 127.0.0.1:
 
 test: ## install what the tests need (apt) and run every test
 	scripts/test-setup
-	$(CARGO) build --profile quick --locked -p trivet
+	$(CARGO) build --profile quick --locked -p trivet -p php-module
 	@: > '$(TARGET)/not-run.txt'
 	TRIVET_BIN='$(abspath $(TARGET))/quick/trivet' \
 	TRIVET_NOT_RUN='$(abspath $(TARGET))/not-run.txt' \
@@ -65,6 +65,22 @@ check: ## everything that must pass before a change is merged
 
 build: ## build the server as it is installed: slower to compile, faster to run
 	$(CARGO) build --release --locked -p trivet
+
+# The program that says where PHP's headers and library are.
+PHP_CONFIG ?= php-config
+export PHP_CONFIG
+php_module = libtrivet_php.so
+module_name = $(if $(filter release,$(1)),release,$(1))/$(php_module)
+
+php-module: ## build what runs PHP inside the server (PROFILE=quick, as make run; or release)
+	@command -v '$(PHP_CONFIG)' >/dev/null || { \
+		echo 'make php-module: there is no $(PHP_CONFIG); apt-get install php-dev libphp-embed,'; \
+		echo 'or name that of another PHP (--enable-embed): PHP_CONFIG=/path/of/php-config'; \
+		exit 1; } >&2
+	$(CARGO) build --profile '$(PROFILE)' --locked -p php-module
+	@grep -q php_request_startup '$(TARGET)/$(PROFILE)/$(php_module)' || { \
+		echo 'make php-module: $(PHP_CONFIG) knows no library libphp;'; \
+		echo 'apt-get install libphp-embed, or build PHP with --enable-embed'; exit 1; } >&2
 
 # Only if there is none: root, who installs, need not have a compiler.
 $(TARGET)/release/trivet:

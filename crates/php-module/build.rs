@@ -1,12 +1,13 @@
 //! Compiles the C files against the PHP that `php-config` (or `$PHP_CONFIG`) names, and links them
-//! with its library for embedding. Without one the module is built all the same, and says so when it
-//! is opened: a workspace has to build on machines without PHP.
+//! with its library for embedding. Without one the module is built all the same, and says so when
+//! it is opened: a workspace has to build on machines without PHP.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "cargo reads it")]
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCES: [&str; 2] = ["src/sapi.c", "src/functions.c"];
+const SOURCES: [&str; 3] = ["src/sapi.c", "src/functions.c", "src/programs.c"];
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(has_php)");

@@ -49,7 +49,7 @@ const MODULES: &[&str] = &[
     "vhost_alias",
 ];
 /// Where Debian puts their files. trivet looks at the names only.
-const FOLDER: &str = "/usr/lib/apache2/modules";
+pub(crate) const FOLDER: &str = "/usr/lib/apache2/modules";
 
 /// Both servers over one folder.
 #[derive(Debug)]
@@ -139,6 +139,9 @@ pub(crate) fn config(name: &str, site: &Scratch) -> String {
     }
     if let Some(program) = php::newest("php-cgi") {
         lines.push(format!("Define PHP_CGI {}", program.display()));
+    }
+    if let Some(file) = php::module_of_apache() {
+        lines.push(format!("Define PHP_MODULE {}", file.display()));
     }
     lines.push("ServerName localhost".into());
     lines.push(format!("Define SITE {}", site.path().display()));

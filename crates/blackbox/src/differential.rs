@@ -43,14 +43,13 @@ pub fn compare(test: &str, mpm: Mpm, set: &Set) {
 pub fn compare_with<T>(test: &str, mpm: Mpm, set: &Set, start: impl FnOnce(&Pair) -> Option<T>) {
     let Some(pair) = Pair::start(test, mpm, set.config, set.files) else { return };
     let Some(_running) = start(&pair) else { return };
+    compare_pair(test, &pair, set);
+}
+
+/// The same with servers that run already.
+pub fn compare_pair(test: &str, pair: &Pair, set: &Set) {
     let patch = releases::httpd_patch();
-    let both = |row: &str| {
-        let request = bytes(row);
-        let [theirs, ours] = [pair.apache.address(), pair.trivet.address()];
-        let of_today = releases::answered_today(ask(theirs, &request), patch);
-        let answer = ask(ours, &request);
-        (describe(&of_today, theirs, set.ignored), describe(&answer, ours, set.ignored))
-    };
+    let both = |row: &str| answers(pair, row, set.ignored);
     let mut wrong = String::new();
     for row in set.requests {
         if releases::is_answered_otherwise(patch, set.config, row) {
@@ -70,6 +69,15 @@ pub fn compare_with<T>(test: &str, mpm: Mpm, set: &Set, start: impl FnOnce(&Pair
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What apache2 and trivet answer to a row.
+pub fn answers(pair: &Pair, row: &str, ignored: &[&str]) -> (String, String) {
+    let request = bytes(row);
+    let [theirs, ours] = [pair.apache.address(), pair.trivet.address()];
+    let of_today = releases::answered_today(ask(theirs, &request), releases::httpd_patch());
+    let answer = ask(ours, &request);
+    (describe(&of_today, theirs, ignored), describe(&answer, ours, ignored))
 }
 
 /// The request of a row.

@@ -1,7 +1,6 @@
 //! What is said of directives that have no row: slips, and what httpd has and this server has not.
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ast::{Line, Node};
@@ -23,16 +22,15 @@ pub(crate) fn unknown(line: &Line, near: Option<&'static str>) -> Error {
     Error { suggestion, ..text.into() }
 }
 
-/// What to do where mod_php has run scripts.
-pub const PHP_ADVICE: &str = "run scripts with PHP-FPM (a2enmod proxy_fcgi setenvif, a2enconf \
-                              php8.2-fpm or the version that is installed), and move php_value \
-                              settings to .user.ini or the pool";
+/// What to do where nothing runs scripts.
+pub const PHP_ADVICE: &str = "run them inside the server (make php-module, LoadModule php_module) \
+                              or with PHP-FPM (a2enmod proxy_fcgi setenvif, a2enconf php8.2-fpm \
+                              or the version that is installed)";
 
 /// A directive of httpd without a row, where it may not be passed over: httpd's words for one that
 /// has no module, and what can be done about it.
 pub(crate) fn not_there_yet(line: &Line) -> Error {
     let advice = match owners::of(line.name()).next() {
-        Some("php_module") => PHP_ADVICE.into(),
         Some(symbol) => {
             let file = owners::file(symbol);
             format!(
@@ -62,9 +60,7 @@ pub(crate) fn elsewhere(
             None => ("", "the line has no effect"),
         };
         let lacks = owners::of(name).next();
-        let is_of_php = lacks == Some("php_module");
-        let advice = if is_of_php { format!("; {PHP_ADVICE}") } else { String::new() };
-        let text = format!("{name}{end} is not supported yet: {effect}{advice}");
+        let text = format!("{name}{end} is not supported yet: {effect}");
         let warning = diagnose(node.line(), Severity::Warning, None, text.into());
         said.push(Diagnostic { lacks, ..warning });
     }

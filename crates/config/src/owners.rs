@@ -18,6 +18,21 @@ pub fn is_mpm(symbol: &str) -> bool {
     symbol.starts_with("mpm_")
 }
 
+/// Names that a module has had in the past, with the file that `<IfModule>` knows it by then: PHP's
+/// changed with its major version until 8, and configurations ask for each of them.
+pub const OLDER_NAMES: &[(&str, &str)] =
+    &[("php5_module", "mod_php5.c"), ("php7_module", "mod_php7.c")];
+
+/// Whether this is a name of the past.
+pub fn is_older(symbol: &str) -> bool {
+    OLDER_NAMES.iter().any(|row| row.0 == symbol)
+}
+
+/// The symbol that the module has here: `php_module` for each of its names.
+pub fn current(symbol: &str) -> &str {
+    if is_older(symbol) { "php_module" } else { symbol }
+}
+
 /// The modules that have a directive of this name, whatever its letters' case.
 pub fn of(name: &str) -> impl Iterator<Item = &'static str> {
     let has = move |names: &[&str]| names.iter().any(|own| compare(own, name).is_eq());

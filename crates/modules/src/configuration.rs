@@ -141,6 +141,7 @@ impl Configured {
         let runtime_dir = expanded.runtime_dir.as_deref().unwrap_or(RUNTIME_DIR);
         builder.server.runtime_dir = runtime_dir.into();
         builder.server.loaded = Some(expanded.loaded.clone());
+        builder.server.named = expanded.module_files.iter().map(|row| row.0.clone()).collect();
         builder.server.mpm.kind = kind;
         builder.server.checks_document_root = httpd.checks_document_root;
         let mut said = expanded.diagnostics.clone();

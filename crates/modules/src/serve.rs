@@ -51,6 +51,7 @@ impl Serve {
         builder.server.mpm.kind = kind;
         said.extend(expanded.diagnostics);
         builder.server.root = expanded.server_root.unwrap_or_default();
+        builder.server.named = expanded.named;
         builder.server.missing = expanded.missing;
         builder.server.defines = expanded.defines;
         // Under `--config` there is no default to be replaced.
@@ -79,6 +80,8 @@ struct ServeLines {
     server_root: Option<PathBuf>,
     /// MPMs that were asked for, in order.
     mpms: Vec<&'static str>,
+    /// Modules that were asked for.
+    named: Vec<String>,
     /// Modules of httpd that were asked for and are not there.
     missing: Vec<&'static str>,
     /// Variables, for `.htaccess` files.
@@ -141,6 +144,7 @@ fn expand(
         diagnostics: expanded.diagnostics,
         server_root: is_set.then(|| expanded.server_root.into()),
         mpms: expanded.mpms,
+        named: expanded.module_files.into_iter().map(|row| row.0).collect(),
         missing: expanded.missing,
         defines: expanded.defines,
     })

@@ -45,7 +45,8 @@ enum border_question {
     BORDER_RESPONSE_FIELDS = 7, /* pairs */
     BORDER_LOOK_UP = 8,         /* first: a URL; pairs, status is that of the look-up */
     BORDER_INCLUDE = 9,         /* first: a URL; status, and a text where that is a script's file,
-                                   which is run here; all else was written where output goes */
+                                   which is run here with the pairs as its variables; all else was
+                                   written where output goes */
     BORDER_SERVER = 10,         /* what phpinfo() says of the server; pairs */
     BORDER_MODULES = 11,        /* names of modules; pairs without values */
     BORDER_FINISH = 12          /* the client may have what there is: the script goes on alone */

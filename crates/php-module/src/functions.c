@@ -11,6 +11,9 @@
 #include "php_main.h"
 #include "php_output.h"
 
+/* Each script needs some of the stack: as many as LimitInternalRecursion of httpd permits. */
+#define DEPTH_MAX 10
+
 struct php_switches php_switches;
 
 /* Whether the server has refused; a warning tells the script. */
@@ -23,6 +26,44 @@ static bool is_refused(const struct border_reply *reply, const char *url, const 
     return true;
 }
 
+static void *copied(struct border_text text)
+{
+    return estrndup(text.at == NULL ? "" : text.at, text.length);
+}
+
+/* Run a script in the middle of this one, with variables of its own: $_SERVER is made of them if
+ * the first script has not asked for it (sapi/apache2handler does the same). The answer is copied,
+ * as the script may ask the server anything. */
+static void run_included(const struct border_reply *script)
+{
+    struct script_run *run = current_run();
+    const struct border_pair *outer = run->variables;
+    size_t outer_count = run->variables_count, count = script->pairs_count;
+    struct border_pair *own = safe_emalloc(count + 1, sizeof(*own), 0);
+    for (size_t nth = 0; nth < count; nth++) {
+        const struct border_pair *pair = &script->pairs[nth];
+        own[nth].name = text_of(copied(pair->name), pair->name.length);
+        own[nth].value = text_of(copied(pair->value), pair->value.length);
+    }
+    zend_string *name = zend_string_init(script->text.at, script->text.length, 0);
+    run->variables = own;
+    run->variables_count = count;
+    run->depth++;
+    zend_file_handle file;
+    zend_stream_init_filename_ex(&file, name);
+    zend_execute_scripts(ZEND_INCLUDE, NULL, 1, &file);
+    zend_destroy_file_handle(&file);
+    zend_string_release(name);
+    run->depth--;
+    run->variables = outer;
+    run->variables_count = outer_count;
+    for (size_t nth = 0; nth < count; nth++) {
+        efree((void *) own[nth].name.at);
+        efree((void *) own[nth].value.at);
+    }
+    efree(own);
+}
+
 PHP_FUNCTION(virtual)
 {
     char *url;
@@ -31,6 +72,9 @@ PHP_FUNCTION(virtual)
         RETURN_THROWS();
     }
     struct border_reply found = ask_for(BORDER_LOOK_UP, url, length);
+    if (current_run() != NULL && current_run()->depth >= DEPTH_MAX) {
+        found.status = 500;
+    }
     if (is_refused(&found, url, "error finding URI")) {
         RETURN_FALSE;
     }
@@ -41,12 +85,7 @@ PHP_FUNCTION(virtual)
         RETURN_FALSE;
     }
     if (included.text.at != NULL) {
-        zend_file_handle file;
-        zend_string *name = zend_string_init(included.text.at, included.text.length, 0);
-        zend_stream_init_filename_ex(&file, name);
-        zend_execute_scripts(ZEND_INCLUDE, NULL, 1, &file);
-        zend_destroy_file_handle(&file);
-        zend_string_release(name);
+        run_included(&included);
     }
     RETURN_TRUE;
 }
@@ -176,63 +215,81 @@ PHP_FUNCTION(fastcgi_finish_request)
     RETURN_BOOL(reply.status == 200);
 }
 
-ZEND_BEGIN_ARG_INFO_EX(one_text, 0, 0, 1)
-    ZEND_ARG_INFO(0, text)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(for_lookup_uri, 0, 1, MAY_BE_OBJECT | MAY_BE_FALSE)
+    ZEND_ARG_TYPE_INFO(0, filename, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_INFO_EX(two_texts, 0, 0, 2)
-    ZEND_ARG_INFO(0, variable)
-    ZEND_ARG_INFO(0, value)
-    ZEND_ARG_INFO(0, walk_to_top)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(for_virtual, 0, 1, _IS_BOOL, 0)
+    ZEND_ARG_TYPE_INFO(0, uri, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_INFO_EX(name_of_variable, 0, 0, 1)
-    ZEND_ARG_INFO(0, variable)
-    ZEND_ARG_INFO(0, walk_to_top)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(for_array, 0, 0, IS_ARRAY, 0)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_INFO_EX(name_of_note, 0, 0, 1)
-    ZEND_ARG_INFO(0, note_name)
-    ZEND_ARG_INFO(0, note_value)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(for_note, 0, 1, MAY_BE_STRING | MAY_BE_FALSE)
+    ZEND_ARG_TYPE_INFO(0, note_name, IS_STRING, 0)
+    ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, note_value, IS_STRING, 1, "null")
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_INFO_EX(no_arguments, 0, 0, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(for_setenv, 0, 2, _IS_BOOL, 0)
+    ZEND_ARG_TYPE_INFO(0, variable, IS_STRING, 0)
+    ZEND_ARG_TYPE_INFO(0, value, IS_STRING, 0)
+    ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, walk_to_top, _IS_BOOL, 0, "false")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(for_getenv, 0, 1, MAY_BE_STRING | MAY_BE_FALSE)
+    ZEND_ARG_TYPE_INFO(0, variable, IS_STRING, 0)
+    ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, walk_to_top, _IS_BOOL, 0, "false")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(for_get_version, 0, 0, MAY_BE_STRING | MAY_BE_FALSE)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(for_finish, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 
 static const zend_function_entry functions[] = {
-    PHP_FE(virtual, one_text)
-    PHP_FE(apache_lookup_uri, one_text)
-    PHP_FE(apache_request_headers, no_arguments)
-    PHP_FALIAS(getallheaders, apache_request_headers, no_arguments)
-    PHP_FE(apache_response_headers, no_arguments)
-    PHP_FE(apache_note, name_of_note)
-    PHP_FE(apache_setenv, two_texts)
-    PHP_FE(apache_getenv, name_of_variable)
-    PHP_FE(apache_get_version, no_arguments)
-    PHP_FE(apache_get_modules, no_arguments)
-    PHP_FE(fastcgi_finish_request, no_arguments)
+    PHP_FE(apache_lookup_uri, for_lookup_uri)
+    PHP_FE(virtual, for_virtual)
+    PHP_FE(apache_request_headers, for_array)
+    PHP_FALIAS(getallheaders, apache_request_headers, for_array)
+    PHP_FE(apache_response_headers, for_array)
+    PHP_FE(apache_note, for_note)
+    PHP_FE(apache_setenv, for_setenv)
+    PHP_FE(apache_getenv, for_getenv)
+    PHP_FE(apache_get_version, for_get_version)
+    PHP_FE(apache_get_modules, for_array)
+    PHP_FE(fastcgi_finish_request, for_finish)
     PHP_FE_END
 };
 
-static void show_pairs(const char *title, uint32_t question)
+static void show_rows(uint32_t question)
 {
     struct border_reply reply = ask_for(question, NULL, 0);
-    php_info_print_table_start();
-    php_info_print_table_colspan_header(2, (char *) title);
     for (size_t nth = 0; nth < reply.pairs_count; nth++) {
         const struct border_pair *pair = &reply.pairs[nth];
         php_info_print_table_row(2, pair->name.at, pair->value.at);
     }
-    php_info_print_table_end();
 }
 
 PHP_MINFO_FUNCTION(apache)
 {
-    show_pairs("Server", BORDER_SERVER);
+    php_info_print_table_start();
+    show_rows(BORDER_SERVER);
+    php_info_print_table_end();
     DISPLAY_INI_ENTRIES();
-    show_pairs("Apache Environment", BORDER_VARIABLES);
-    show_pairs("HTTP Request Headers", BORDER_REQUEST_FIELDS);
-    show_pairs("HTTP Response Headers", BORDER_RESPONSE_FIELDS);
+    php_info_print_table_start();
+    php_info_print_table_colspan_header(2, "Apache Environment");
+    php_info_print_table_header(2, "Variable", "Value");
+    show_rows(BORDER_VARIABLES);
+    php_info_print_table_end();
+    php_info_print_table_start();
+    php_info_print_table_colspan_header(2, "HTTP Headers Information");
+    php_info_print_table_colspan_header(2, "HTTP Request Headers");
+    show_rows(BORDER_REQUEST_FIELDS);
+    php_info_print_table_colspan_header(2, "HTTP Response Headers");
+    show_rows(BORDER_RESPONSE_FIELDS);
+    php_info_print_table_end();
 }
 
 PHP_INI_BEGIN()

@@ -4,12 +4,14 @@
 
 use std::ffi::c_void;
 
+// SAFETY: sapi.c defines this function, with this type.
 #[cfg(has_php)]
 unsafe extern "C" {
     fn trivet_php_border() -> *const c_void;
 }
 
 /// What the server looks for in this file: the table, or nothing if the file was built without PHP.
+// SAFETY: no other library has a function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn trivet_php_module() -> *const c_void {
     #[cfg(has_php)]

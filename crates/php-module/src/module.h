@@ -14,6 +14,10 @@ struct script_run {
     const struct border_host *host;
     void *run;
     char *content_type; /* what header() said last, or NULL; estrdup */
+    /* What $_SERVER is made of: that of the request, or of a script that virtual() runs. */
+    const struct border_pair *variables;
+    size_t variables_count;
+    unsigned depth; /* scripts that virtual() runs within each other */
 };
 
 /* The switches of mod_php, which php.ini and the configuration may set. */
@@ -25,6 +29,9 @@ struct php_switches {
 
 extern struct php_switches php_switches;
 extern zend_module_entry trivet_functions;
+
+/* Have programs started with the signals that they expect (programs.c). */
+void guard_programs(void);
 
 static inline struct script_run *current_run(void)
 {

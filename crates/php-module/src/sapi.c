@@ -3,7 +3,7 @@
  * (SAPI.h), how it is started and stopped, and how a script is run. To scripts this is mod_php
  * (`apache2handler`): opcache and many applications look at that name. What mod_php does here is
  * in sapi/apache2handler/sapi_apache2.c of PHP's sources. What scripts call themselves is in
- * functions.c.
+ * functions.c, and what programs that they start need is in programs.c.
  */
 #include "module.h"
 
@@ -86,12 +86,14 @@ static void register_variable(const char *name, struct border_text value, zval *
 
 static void register_variables(zval *variables)
 {
-    const struct border_request *request = current_run()->request;
-    for (size_t nth = 0; nth < request->variables_count; nth++) {
-        const struct border_pair *pair = &request->variables[nth];
+    struct script_run *run = current_run();
+    if (run->variables == run->request->variables) {
+        register_variable("PHP_SELF", run->request->path, variables);
+    }
+    for (size_t nth = 0; nth < run->variables_count; nth++) {
+        const struct border_pair *pair = &run->variables[nth];
         register_variable(pair->name.at, pair->value, variables);
     }
-    register_variable("PHP_SELF", request->path, variables);
 }
 
 /* A field "Name: value" of header(): the type is remembered until the head is sent, the rest goes
@@ -200,6 +202,26 @@ static sapi_module_struct trivet_sapi = {
     .get_request_time = get_request_time,
 };
 
+/* Debian's library for embedding has what only programs of the command line may have: a process
+ * that a script forked would go on as a server, with the same connections. mod_php has it not. The
+ * extension goes without being shut down, since its handlers are listed elsewhere. */
+static void remove_extension(const char *name)
+{
+    zend_module_entry *extension =
+        zend_hash_str_find_ptr(&module_registry, name, strlen(name));
+    if (extension == NULL) {
+        return;
+    }
+    if (extension->functions != NULL) {
+        zend_unregister_functions(extension->functions, -1, CG(function_table));
+    }
+    extension->module_started = 0;
+    dtor_func_t destructor = module_registry.pDestructor;
+    module_registry.pDestructor = NULL;
+    zend_hash_str_del(&module_registry, name, strlen(name));
+    module_registry.pDestructor = destructor;
+}
+
 static int start(const struct border_start *how)
 {
     log_outside = how->log;
@@ -214,6 +236,10 @@ static int start(const struct border_start *how)
     int result = trivet_sapi.startup(&trivet_sapi) == SUCCESS ? 0 : -1;
     if (how->scan_folder != NULL) {
         unsetenv("PHP_INI_SCAN_DIR");
+    }
+    if (result == 0) {
+        remove_extension("pcntl");
+        guard_programs();
     }
     return result;
 }
@@ -316,7 +342,13 @@ static void enter_folder_of(const char *file)
 static size_t run_script(const struct border_request *request, const struct border_host *host,
                          void *run)
 {
-    struct script_run script = { request, host, run, NULL };
+    struct script_run script = {
+        .request = request,
+        .host = host,
+        .run = run,
+        .variables = request->variables,
+        .variables_count = request->variables_count,
+    };
     volatile size_t peak = 0;
     SG(server_context) = &script;
     zend_first_try {

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::border::{BorderHost, BorderPair, BorderReply, BorderText, field_change, question};
-use crate::run::{Answer, Asked, Field, Output, ScriptHead, Step};
+use crate::step::{Answer, Asked, Field, Output, ScriptHead, Step};
 use corosensei::Yielder;
 use std::ffi::{c_char, c_void};
 
@@ -19,7 +19,7 @@ pub(crate) static HOST: BorderHost = BorderHost { write, flush, read, field, hea
 pub(crate) struct ScriptHost<'y> {
     yielder: &'y Yielder<Answer, Step>,
     output: Output,
-    /// Fields of the response, until it begins.
+    /// Fields of the response.
     fields: Vec<Field>,
     /// What is left of a piece of the body of the request.
     body: Vec<u8>,
@@ -120,8 +120,12 @@ impl<'y> ScriptHost<'y> {
             status: u16::try_from(status).unwrap_or(500),
             status_line: (!status_line.is_empty()).then(|| status_line.to_vec()),
             content_type: content_type.to_vec(),
-            fields: std::mem::take(&mut self.fields),
+            fields: self.fields.clone(),
         });
+        // The script may ask what was sent.
+        if !content_type.is_empty() {
+            self.fields.push((b"Content-Type".to_vec(), content_type.to_vec()));
+        }
     }
 
     fn ask(&mut self, number: u32, first: &[u8], second: &[u8]) -> BorderReply {

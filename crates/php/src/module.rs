@@ -51,6 +51,7 @@ impl Module {
     /// # Errors
     /// When it cannot be loaded, or is of another version, or without PHP, or with a PHP for
     /// threads.
+    #[expect(clippy::disallowed_methods, reason = "an address becomes a function in no other way")]
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let shown = path.display();
         let name = CString::new(path.as_os_str().as_bytes())

@@ -64,14 +64,18 @@ impl Module {
         match (self.presence, loaded) {
             (Presence::Always, _) | (Presence::Usual, None) => true,
             (Presence::Asked, None) => false,
-            (_, Some(loaded)) => loaded.contains(&self.table.name),
+            (_, Some(loaded)) => self.is_named(loaded),
         }
     }
 
     /// Whether its directives are in force then: those of a module that has to be asked for are,
     /// where nobody was asked.
     pub(crate) fn has_lines(&self, loaded: Option<&[&'static str]>) -> bool {
-        self.is_always_there() || loaded.is_none_or(|loaded| loaded.contains(&self.table.name))
+        self.is_always_there() || loaded.is_none_or(|loaded| self.is_named(loaded))
+    }
+
+    fn is_named(&self, loaded: &[&'static str]) -> bool {
+        loaded.iter().any(|name| config::owners::current(name) == self.table.name)
     }
 
     /// The name as `LogLevel` writes it: `core`.

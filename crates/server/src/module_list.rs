@@ -81,13 +81,19 @@ impl Modules {
         those.filter_map(|module| module.hooks.open).try_for_each(|open| open(site))
     }
 
-    /// The files of those that are there, as httpd names them.
+    /// The files of those that are there under an MPM, as httpd names them.
     pub(crate) fn loaded_files(
         &self,
         loaded: Option<&[&'static str]>,
-    ) -> impl Iterator<Item = &'static str> {
-        let those = self.shown().filter(move |module| module.has_lines(loaded));
-        those.map(|module| module.table.file)
+        mpm: MpmKind,
+    ) -> Vec<&'static str> {
+        let is_there = |module: &ModuleName| match loaded {
+            _ if module.symbol == mpm.symbol() => true,
+            Some(loaded) => module.is_static || loaded.contains(&module.symbol),
+            None => module.is_static,
+        };
+        let all = if loaded.is_some() { self.modular_names() } else { self.names() };
+        all.into_iter().filter(is_there).map(|module| module.file).collect()
     }
 
     /// What modules find wrong with a whole configuration (check_config).
@@ -145,7 +151,8 @@ impl Modules {
         let always: Vec<&str> =
             self.all.iter().filter(|it| it.is_always_there()).map(|it| it.table.name).collect();
         self.index().with_loaded(&self.tables(), |symbol| {
-            loaded.contains(&symbol) || missing.contains(&symbol) || always.contains(&symbol)
+            let is_loaded = loaded.iter().any(|name| config::owners::current(name) == symbol);
+            is_loaded || missing.contains(&symbol) || always.contains(&symbol)
         })
     }
 
@@ -160,7 +167,8 @@ impl Modules {
         };
         let mut names: Vec<ModuleName> = STATIC_MODULES.iter().map(name(true)).collect();
         let own = self.tables().into_iter().map(|module| (module.name, module.file));
-        for row in mpms().chain(OTHER_NAMES.iter().copied()).chain(own) {
+        let others = OTHER_NAMES.iter().chain(config::owners::OLDER_NAMES).copied();
+        for row in mpms().chain(others).chain(own) {
             if names.iter().all(|known| known.symbol != row.0) {
                 names.push(name(false)(&row));
             }
@@ -169,14 +177,15 @@ impl Modules {
     }
 
     /// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`,
-    /// but for the MPMs, of which one is.
+    /// but for the MPMs, of which one is, and names that modules had in the past.
     pub fn names(&self) -> Vec<ModuleName> {
         let own = self.tables().into_iter().map(|module| (module.name, module.file));
         let own = own.filter(|row| !config::owners::is_mpm(row.0));
         let all = own.chain(OTHER_NAMES.iter().copied());
         let all = all.map(|(symbol, file)| ModuleName { symbol, file, is_static: true });
-        let mpms = mpms().map(|(symbol, file)| ModuleName { symbol, file, is_static: false });
-        all.chain(mpms).collect()
+        let named = mpms().chain(config::owners::OLDER_NAMES.iter().copied());
+        let named = named.map(|(symbol, file)| ModuleName { symbol, file, is_static: false });
+        all.chain(named).collect()
     }
 
     /// Short names, for `LogLevel module:level`.

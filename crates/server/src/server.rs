@@ -61,7 +61,7 @@ impl Server {
         let language = Language::new(index, &builder.server, modules.names(), modules.guards);
         let complete = |settings: &mut Settings| modules.complete(settings);
         let mut site = Site::open(builder, language, &complete)?;
-        site.module_files = modules.loaded_files(site.loaded.as_deref()).collect();
+        site.module_files = modules.loaded_files(site.loaded.as_deref(), site.mpm.kind);
         modules.open(&mut site)?;
         let phases = modules.phases(site.loaded.as_deref());
         Ok(Self {

@@ -28,6 +28,9 @@ const FENCES: &[Fence] = &[
             "crates/runtime/src/sys/",
             "crates/scoreboard/src/board.rs",
             "crates/pattern/src/sys/",
+            // The module file of PHP: opened, called, and its stack changed.
+            "crates/php/src/",
+            "crates/php-module/src/",
             // Signals and socket options, to look at the server from outside; it ships nothing.
             "crates/blackbox/",
         ],
@@ -85,6 +88,8 @@ const READS_UNMARKED: &[&str] = &[
 /// and info pages show which one runs, and the site carries the numbers that MPMs are sized by from
 /// the directives to the supervisor.
 const KNOWS_MPM: &[&str] = &[
+    // An interpreter runs in the process itself where that has one thread.
+    "crates/gateway/src/php/engine.rs",
     "crates/modules/src/configuration.rs",
     // `--mpm`
     "crates/modules/src/defaults.rs",

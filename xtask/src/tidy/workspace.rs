@@ -41,6 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "logging",
             "message",
             "pattern",
+            "php",
             "runtime",
             "scoreboard",
             "server",
@@ -73,6 +74,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("runtime", &[]),
     ("scoreboard", &[]),
     ("pattern", &[]),
+    // Whoever opens the module file knows its data, and does not link it.
+    ("php", &[]),
+    ("php-module", &[]),
     ("config", &[]),
     ("message", &[]),
     // These two start the binary and look at it from outside.
@@ -105,6 +109,8 @@ const BANNED_CRATES: &[BannedCrate] = &[
     direct("once_cell", &[], "std has OnceLock and LazyLock"),
     direct("pcre2-sys", &["pattern"], "only pattern calls C libraries: use its Regex"),
     direct("rustls", &["tls"], "only tls names it, so that what is trusted stands in one place"),
+    direct("corosensei", &["php"], "only php switches stacks: a script is the only guest"),
+    direct("cc", &["php-module"], "only php-module has C files of ours"),
     direct("tokio", &["runtime"], "only runtime names it, so that it can be replaced"),
 ];
 

@@ -223,12 +223,7 @@ fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Exp
         }
         (None, Some((missing, _))) => {
             expander.out.missing.push(missing);
-            let advice = match *missing {
-                "php_module" => "; PHP needs PHP-FPM (a2enmod proxy_fcgi; a2enconf php8.2-fpm)",
-                _ => "",
-            };
-            let text =
-                format!("Trivet has no {symbol} yet: <IfModule {symbol}> is skipped{advice}");
+            let text = format!("Trivet has no {symbol} yet: <IfModule {symbol}> is skipped");
             expander.warn(line, None, Error::argument(0, text));
         }
         _ => {}

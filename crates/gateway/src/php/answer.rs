@@ -2,15 +2,19 @@
 //! (php_apache_sapi_send_headers, php_handler).
 
 use super::engine;
-use super::live::{LiveScript, MEMORY_NOTE};
-use super::{NAME, SETTINGS, questions};
+use super::live::LiveScript;
+use super::questions;
+use super::settings::{NAME, SETTINGS};
+use super::streamed::MEMORY_NOTE;
 use message::{Field, Status};
-use php::{Answer, Asked, Output, ScriptHead, Step};
+use php::{Answer, Asked, Output, ReplyPairs, ScriptHead, Step};
+use server::evaluate::handler_name;
 use server::failure::{Failure, Stop};
 use server::http_date::http_date;
 use server::phase;
 use server::request_context::{Query, RequestContext};
 use server::response::{Body, BodyPiece, BodySource, Notes, Response};
+use server::script::environment::environment;
 use server::sub_response;
 use server::waiting::NowOrLater;
 use std::io;
@@ -80,12 +84,14 @@ pub(super) async fn of(
                         begun.include(body);
                         Answer::text(None)
                     }
-                    Ok(Included::Script(file)) => Answer::text(Some(file)),
+                    Ok(Included::Script(file, pairs)) => {
+                        Answer::Reply { status: 200, text: Some(file), pairs }
+                    }
                     Err(status) => Answer::status(status.code().into()),
                 }
             }
             Step::Asks(asked) => {
-                questions::answer(&live.script, &mut request.tables.env, &notes, asked)
+                questions::answer(&live.script.asker, &mut request.tables.env, &notes, asked)
             }
             Step::Ended { output, peak_bytes } => {
                 begun.take(output);
@@ -108,8 +114,8 @@ fn whole(
     for (name, value) in notes.borrow().iter() {
         request.tables.notes.set(name, value.as_bytes());
     }
-    if request.received().is_head() {
-        // Nobody says how long it would be.
+    if request.tables.env.get("REQUEST_METHOD") == Some(b"HEAD") {
+        // The script was stopped at its first word: nobody says how long it would be.
         response.body = Body::stream(Nothing);
     } else if response.body.pieces.is_empty() || !last.is_empty() {
         response.body.pieces.push(BodyPiece::Bytes(last));
@@ -136,7 +142,8 @@ fn begin(request: &mut RequestContext<'_>, begun: Begun) -> Result<Response, Sto
     let status = Status::new(head.status).unwrap_or(Status::INTERNAL_SERVER_ERROR);
     let mut response = Response::new(status);
     response.status_line = status_line(head.status_line.as_deref());
-    response.content_type = Some(String::from_utf8_lossy(&head.content_type).into_owned());
+    let content_type = String::from_utf8_lossy(&head.content_type).into_owned();
+    response.content_type = Some(content_type).filter(|text| !text.is_empty());
     tell_last_modified(request, &mut response);
     for (name, value) in head.fields {
         add_field(request, &mut response, name, value)?;
@@ -200,35 +207,58 @@ async fn look_up(request: &RequestContext<'_>, url: &[u8]) -> Answer {
     let number = |name: &str, value: i64| (name.into(), format!("#{value}").into_bytes());
     let text = |name: &str, value: &[u8]| (name.into(), [b"=", value].concat());
     let line = request.received().view().request_line().to_vec();
-    let size = found.found.as_ref().map_or(0, |entry| entry.status.size);
-    let mtime = found.found.as_ref().map_or(0, |entry| seconds(entry.status.modified_ns));
     let mut pairs = vec![
         number("status", 200),
         text("the_request", &line),
         text("method", b"GET"),
-        number("mtime", mtime),
-        number("clength", i64::try_from(size).unwrap_or(0)),
+        // Known only when the file is sent.
+        number("mtime", 0),
+        number("clength", 0),
         number("chunked", 0),
-        text("unparsed_uri", url),
+    ];
+    let name = found.mime_name();
+    if let Some(content_type) = found.metadata(name).content_type {
+        pairs.push(text("content_type", content_type.as_bytes()));
+    }
+    if let Ok(Some(handler)) = handler_name::configured(&found) {
+        pairs.push(text("handler", handler.as_bytes()));
+    }
+    pairs.extend([
+        number("no_cache", 0),
+        number("no_local_copy", 1),
+        text("unparsed_uri", &full_url(request, url)),
         text("uri", &found.path),
         text("filename", &found.filename()),
-        text("path_info", &found.mapping.path_info),
+    ]);
+    if found.found.is_err() || !found.mapping.path_info.is_empty() {
+        pairs.push(text("path_info", &found.mapping.path_info));
+    }
+    if let Some(query) = found.query() {
+        pairs.push(text("args", query));
+    }
+    pairs.extend([
         number("allowed", 0),
         number("sent_bodyct", 0),
         number("bytes_sent", 0),
         number("request_time", request.start_us().div_euclid(1_000_000)),
-    ];
-    if let Some(query) = found.query() {
-        pairs.push(text("args", query));
-    }
+    ]);
     Answer::pairs(pairs)
+}
+
+/// A URL that begins in the folder of the request, if it names none itself (make_full_path).
+fn full_url(request: &RequestContext<'_>, url: &[u8]) -> Vec<u8> {
+    let folder = match url.first() {
+        Some(b'/') => 0,
+        _ => request.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1),
+    };
+    [&request.path[..folder], url].concat()
 }
 
 /// What virtual() includes.
 enum Included {
     Body(Body),
-    /// A script, which runs in the middle of the one that includes it.
-    Script(Vec<u8>),
+    /// A script, which runs in the middle of the one that includes it, and its variables.
+    Script(Vec<u8>, ReplyPairs),
 }
 
 async fn include(request: &RequestContext<'_>, url: &[u8]) -> Result<Included, Status> {
@@ -241,8 +271,21 @@ async fn include(request: &RequestContext<'_>, url: &[u8]) -> Result<Included, S
         NowOrLater::Now(script) => script,
         NowOrLater::Later(script) => script.await,
     };
-    if script.map_err(of)?.is_some() {
-        return Ok(Included::Script(found.mapping.place.path()));
+    match script {
+        Err(Stop::Failure(failure)) => {
+            found.log_failure(&failure);
+            return Err(failure.status);
+        }
+        Err(stop) => return Err(of(stop)),
+        Ok(None) => {}
+        Ok(Some(_)) => {
+            let variables = found.settings.core.variables();
+            let mut env = environment(&found, variables);
+            env.set("SERVER_PROTOCOL", b"INCLUDED".to_vec());
+            let mut pairs = questions::pairs(&env);
+            pairs.push((b"PHP_SELF".to_vec(), found.path.to_vec()));
+            return Ok(Included::Script(found.mapping.place.path(), pairs));
+        }
     }
     let (_, response) = sub_response::respond(found).await;
     let response = response.map_err(|failure| failure.status)?;

@@ -1,7 +1,7 @@
 //! The directives of mod_php (apache_config.c of PHP's sources), and one of our own.
 
-use super::SETTINGS;
 use super::engine::{EngineSettings, ModuleFile, SERVER_SETTINGS};
+use super::settings::SETTINGS;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use php::Setting;

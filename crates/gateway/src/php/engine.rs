@@ -1,7 +1,8 @@
 //! The interpreter: which module file is used, how it is started in the parent, and what each
 //! thread that serves has of it.
 
-use super::NAME;
+use super::settings::NAME;
+use config::owners;
 use logging::level::Level;
 use message::Status;
 use php::{Module, Stacks, StartFolders, Started};
@@ -18,8 +19,8 @@ use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use super::live::StreamedScript;
 use super::pool::{self, PhpPool};
+use super::streamed::StreamedScript;
 use crate::proxy_fcgi::log::syslog_level;
 
 /// The key of what is said about the interpreter.
@@ -138,7 +139,7 @@ pub(super) fn pool_of(site: &Site) -> Option<&PhpPool> {
 /// that is not found leaves scripts to others, and requests for them are told why.
 pub(super) fn open(site: &mut Site) -> Result<(), String> {
     let settings = SERVER_SETTINGS.of(&site.modules);
-    let is_loaded = site.loaded.as_ref().is_some_and(|loaded| loaded.contains(&"php_module"));
+    let is_loaded = site.named.iter().any(|name| owners::current(name) == "php_module");
     let Some(file) = settings.file.clone().or(is_loaded.then_some(ModuleFile::Found)) else {
         return Ok(());
     };

@@ -1,7 +1,7 @@
 //! What the error log hears of a script: what PHP says goes to the log of the host, as mod_php has
 //! it (php_apache_sapi_log_message).
 
-use super::NAME;
+use super::settings::NAME;
 use crate::proxy_fcgi::log::syslog_level;
 use logging::message::Message;
 use server::Server;

@@ -2,8 +2,9 @@
 //!
 //! The interpreter is a file of its own, which crate `php` opens; `engine.rs` has it opened and
 //! started in the parent. `directives.rs` and `settings.rs` are what the configuration says,
-//! `request.rs` what a script is told, `live.rs` a script that runs, `questions.rs` what it may ask
-//! the server, `answer.rs` the response that it makes.
+//! `request.rs` what a script is told, `live.rs` a script whose response has not begun,
+//! `streamed.rs` one whose response is being sent, `questions.rs` what it may ask the server,
+//! `answer.rs` the response that it makes.
 
 mod answer;
 mod directives;
@@ -14,6 +15,7 @@ mod pool;
 mod questions;
 mod request;
 mod settings;
+mod streamed;
 mod worker;
 
 use crate::proxy_fcgi::FcgiJob;
@@ -34,10 +36,9 @@ use server::script;
 use server::script::body::ScriptBody;
 use server::script::environment::environment;
 use server::script::template;
-use server::site::settings::DirectoryKey;
 use server::site::settings::core::PathInfo;
 use server::waiting::{NowOrLater, Waiting};
-use settings::Settings;
+use settings::{NAME, SETTINGS};
 use std::rc::Rc;
 
 /// The module and its table.
@@ -52,12 +53,6 @@ pub static MODULE: Module = Module::new(
         ..Hooks::NONE
     },
 );
-
-/// The name of the module in the log.
-const NAME: &str = "php";
-
-/// The key of php_value and the like.
-static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// Handlers that run scripts, and those that show their source.
 const RUNS: [&str; 2] = ["application/x-httpd-php", "php-script"];
@@ -123,8 +118,9 @@ fn check(request: &RequestContext<'_>) -> Result<(), Stop> {
     let refuse = |status, text: String| Err(Failure::new(status, NAME, text).at_error().into());
     let rejects = request.settings.core.accept_path_info() == PathInfo::Reject;
     if rejects && !request.mapping.path_info.is_empty() {
+        // mod_php says nothing of it.
         let text = "AcceptPathInfo off disallows user's path".to_owned();
-        return refuse(Status::NOT_FOUND, text);
+        return Err(Failure::new(Status::NOT_FOUND, NAME, text).into());
     }
     match &request.found {
         _ if request.mapping.rewritten.is_some() || request.mapping.backend.is_some() => {

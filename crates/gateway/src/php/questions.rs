@@ -1,20 +1,30 @@
 //! What a script may ask the server while it runs: the `apache_` functions of mod_php
 //! (php_functions.c of PHP's sources).
 
-use super::live::RunningScript;
 use php::{Answer, Asked, ReplyPairs};
+use server::Server;
 use server::identity;
+use server::received_request::ReceivedRequest;
 use server::response::Notes;
 use server::site::Site;
 use server::table::Table;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// MODULE_MAGIC_NUMBER_MAJOR of httpd 2.4.
+const API_VERSION: &str = "20120211";
+
+/// Whose script asks.
+pub(super) struct Asker {
+    /// Whose fields it may ask for.
+    pub(super) received: Rc<ReceivedRequest>,
+    pub(super) server: Arc<Server>,
+    /// The number of its host.
+    pub(super) host: usize,
+}
 
 /// What is answered without the request: all but what a URL leads to.
-pub(super) fn answer(
-    script: &RunningScript,
-    env: &mut Table,
-    notes: &Notes,
-    asked: Asked,
-) -> Answer {
+pub(super) fn answer(asker: &Asker, env: &mut Table, notes: &Notes, asked: Asked) -> Answer {
     let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
     match asked {
         Asked::Variable(asked) => Answer::text(env.get(&name(&asked)).map(<[u8]>::to_vec)),
@@ -34,15 +44,13 @@ pub(super) fn answer(
         }
         Asked::Variables => Answer::pairs(pairs(env)),
         Asked::RequestFields => {
-            let fields = server::fields::of_request(&script.received);
+            let fields = server::fields::of_request(&asker.received);
             let pair = |(name, value): message::Field| (name.as_bytes().to_vec(), value);
             Answer::pairs(fields.into_iter().map(pair).collect())
         }
         Asked::ResponseFields(fields) => Answer::pairs(fields),
-        Asked::Server => ServerFacts::of(&script.server.site, script.host).about(),
-        Asked::Modules => {
-            Answer::pairs(ServerFacts::of(&script.server.site, script.host).modules())
-        }
+        Asked::Server => ServerFacts::of(&asker.server.site, asker.host).about(),
+        Asked::Modules => Answer::pairs(ServerFacts::of(&asker.server.site, asker.host).modules()),
         // The response has begun: the client has what there is already.
         Asked::Finish(_) => Answer::status(200),
         // The request is gone that could be asked.
@@ -51,7 +59,7 @@ pub(super) fn answer(
     }
 }
 
-fn pairs(table: &Table) -> ReplyPairs {
+pub(super) fn pairs(table: &Table) -> ReplyPairs {
     table.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.to_vec())).collect()
 }
 
@@ -68,9 +76,13 @@ impl ServerFacts {
     /// As the host with this number has it.
     pub(super) fn of(site: &Site, host: usize) -> Self {
         let version = identity::banner(site.tokens);
-        let mut rows = vec![("Apache Version", version.to_owned())];
+        let mut rows = vec![
+            ("Apache Version", version.to_owned()),
+            ("Apache API Version", API_VERSION.to_owned()),
+        ];
         if let Some(of) = site.hosts.get(host) {
             rows.extend(of.server_admin.clone().map(|admin| ("Server Administrator", admin)));
+            rows.push(("Hostname:Port", of.name_and_port()));
             let (timeout, idle) = (of.timing.timeout_ms, of.timing.keep_alive_timeout_ms);
             let text = format!("Connection: {} - Keep-Alive: {}", timeout / 1000, idle / 1000);
             rows.push(("Timeouts", text));

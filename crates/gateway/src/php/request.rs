@@ -1,8 +1,9 @@
 //! What a script is told of its request (php_apache_request_ctor).
 
-use super::SETTINGS;
+use super::settings::SETTINGS;
 use message::BodyLength;
 use php::ScriptRequest;
+use server::fields::joined;
 use server::request_context::RequestContext;
 
 /// The request as PHP is told it. Its variables are those of the request.
@@ -12,9 +13,12 @@ pub(super) fn of(request: &mut RequestContext<'_>, is_source: bool) -> ScriptReq
     let method = request.tables.env.get("REQUEST_METHOD").unwrap_or(b"GET");
     let mut script = ScriptRequest::new(method, &request.path, &file);
     script.query(request.query());
-    let authorization = received.field(b"Authorization");
-    let (content_type, cookies) = (received.field(b"Content-Type"), received.field(b"Cookie"));
-    script.fields(content_type, cookies, authorization);
+    let view = received.view();
+    let field = |name: &[u8]| joined(&view, name);
+    let authorization = field(b"Authorization");
+    let authorization = authorization.as_deref();
+    let (content_type, cookies) = (field(b"Content-Type"), field(b"Cookie"));
+    script.fields(content_type.as_deref(), cookies.as_deref(), authorization);
     script.user(request.authentication.user.as_deref());
     script.content_length = match request.body() {
         BodyLength::Length(length) => length,
@@ -22,7 +26,7 @@ pub(super) fn of(request: &mut RequestContext<'_>, is_source: bool) -> ScriptReq
     };
     script.protocol = if received.view().protocol() == b"HTTP/1.0" { 1000 } else { 1001 };
     script.status = request.status.code();
-    script.time_s = (request.start_us() / 1000) as f64 / 1000.0;
+    script.time_s = request.start_us() as f64 / 1e6;
     script.is_source = is_source;
     for (name, value) in request.tables.env.iter() {
         script.variable(name.as_bytes(), value);

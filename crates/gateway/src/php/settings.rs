@@ -2,8 +2,15 @@
 //! lies over another (apache_config.c of PHP's sources).
 
 use php::Setting;
+use server::site::settings::DirectoryKey;
 use server::site::store::Merge;
 use std::sync::Arc;
+
+/// The name of the module in the log.
+pub(super) const NAME: &str = "php";
+
+/// The key of php_value and the like.
+pub(super) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// What a section or a `.htaccess` file says.
 #[derive(Clone, Debug, Default)]

@@ -11,7 +11,6 @@ pub(super) fn line(builder: &Builder, expanded: &Expanded, said: &[Diagnostic]) 
     let parts: Vec<String> = [
         unserved(builder),
         without_effect(said),
-        php(expanded),
         absent(expanded, said), //
     ]
     .into_iter()
@@ -70,18 +69,10 @@ fn without_effect(said: &[Diagnostic]) -> Option<String> {
     (!by_module.is_empty()).then_some(text)
 }
 
-/// mod_php, which sites have whose configuration says nothing else about it.
-fn php(expanded: &Expanded) -> Option<String> {
-    let has_php = expanded.missing.iter().any(|symbol| symbol.starts_with("php"));
-    let advice =
-        "a2enmod proxy_fcgi setenvif; a2enconf php8.2-fpm, or the version that is installed";
-    has_php.then(|| format!("mod_php: scripts get 503 ({advice})"))
-}
-
 /// Modules that are not there, and of which nothing else is said here.
 fn absent(expanded: &Expanded, said: &[Diagnostic]) -> Option<String> {
     let is_told = |symbol: &str| said.iter().any(|it| it.lacks == Some(symbol));
-    let modules = expanded.missing.iter().filter(|it| !is_told(it) && !it.starts_with("php"));
+    let modules = expanded.missing.iter().filter(|it| !is_told(it));
     let names: Vec<String> = modules.map(|symbol| name(symbol)).collect();
     (!names.is_empty()).then(|| format!("not implemented yet: {}", shortened(&names)))
 }

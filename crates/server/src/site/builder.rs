@@ -103,6 +103,8 @@ pub struct ServerDraft {
     pub may_run_programs: bool,
     /// Modules that are there, in the order of loading; `None` is all of them.
     pub loaded: Option<Vec<&'static str>>,
+    /// Modules that a `LoadModule` names, whatever is there without one.
+    pub named: Vec<String>,
     /// Modules of httpd that were asked for and are not there.
     pub missing: Vec<&'static str>,
     /// `Mutex`, for `-S` only: of a type the folder, the mechanism and the end of the line that

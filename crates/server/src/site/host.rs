@@ -212,6 +212,12 @@ impl Host {
         buffer
     }
 
+    /// `name:port`, as it is shown; a port that nobody has named is 0.
+    pub fn name_and_port(&self) -> String {
+        let port = self.name.as_ref().and_then(|name| name.port).unwrap_or(0);
+        format!("{}:{port}", self.log_name)
+    }
+
     /// Whether this is one of its names.
     pub(crate) fn answers_to(&self, name: &[u8]) -> bool {
         let name = without_root(name).to_ascii_lowercase();

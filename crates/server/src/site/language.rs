@@ -7,6 +7,7 @@ use crate::site::overrides::Overrides;
 use crate::site::settings::ServerSettings;
 use crate::site::world::AskedSystem;
 use config::index::FoundRow;
+use config::owners;
 use config::{
     ConfigTree, DirectiveIndex, Expanded, Guards, ModuleName, Permits, Scope, StartFacts,
 };
@@ -43,10 +44,13 @@ impl Language {
         names: Vec<ModuleName>,
         guards: Guards,
     ) -> Self {
-        let ServerDraft { loaded, missing, defines, modules: of_modules, regex, .. } =
+        let ServerDraft { loaded, named, missing, defines, modules: of_modules, regex, .. } =
             server.clone();
         let loaded = loaded.as_deref();
-        let is_loaded = |name: &ModuleName| loaded.is_none_or(|all| all.contains(&name.symbol));
+        let is_loaded = |name: &ModuleName| match loaded {
+            Some(all) => all.contains(&name.symbol),
+            None => !owners::is_older(name.symbol) || named.iter().any(|it| it == name.symbol),
+        };
         let modules = names.into_iter().filter(is_loaded);
         let modules = modules.map(|name| ModuleName { is_static: true, ..name }).collect();
         let loaded = loaded.map(<[_]>::to_vec);

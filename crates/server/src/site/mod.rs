@@ -72,6 +72,8 @@ pub struct Site {
     pub module_files: Vec<&'static str>,
     /// Modules that are there; `None` is all.
     pub loaded: Option<Vec<&'static str>>,
+    /// Modules that a `LoadModule` names.
+    pub named: Vec<String>,
     /// The configuration as it was read, for server-info; empty where nobody can ask for it.
     pub tree: Arc<[Node]>,
     /// `ServerRoot`
@@ -132,7 +134,7 @@ impl Site {
         for (index, (host, root)) in drafts.iter().zip(roots).enumerate() {
             hosts.push(Host::open(index, host, main, root, &mut opened)?);
         }
-        let ServerDraft { listen, mpm, user, group, loaded, tokens, .. } = server.clone();
+        let ServerDraft { listen, mpm, user, group, loaded, named, tokens, .. } = server.clone();
         let shows_times = |log: &AccessLog| log.format.shows_times();
         let shows_filename = |log: &AccessLog| log.format.shows_filename();
         Ok(Self {
@@ -160,6 +162,7 @@ impl Site {
             process_pools: Vec::new(),
             module_files: Vec::new(),
             loaded,
+            named,
             language,
             slash,
             mpm,

@@ -1,0 +1,1 @@
+<?php return basename(__DIR__) . " " . (getcwd() == __DIR__ ? "here" : "elsewhere");

@@ -1,0 +1,1 @@
+<?php echo "part: {$_SERVER["REQUEST_URI"]} ", $GLOBALS["outer"] ?? "no", "\n"; $outer = "changed";

@@ -1,0 +1,1 @@
+<?php $a = "shown"; /* not run */ echo $a; ?> <b>text</b>
