@@ -1,5 +1,6 @@
 //! PHP in processes of the server's own: under worker and event, and under prefork where
-//! `PHPProcesses On` says so. How many there are, what they are told, and what happens when one dies.
+//! `PHPProcesses On` says so. How many there are, what they are told, and what happens when one
+//! dies.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeSet;
@@ -49,9 +50,10 @@ fn processes(server: &Server) -> Vec<i32> {
 }
 
 fn post(target: &str, body: &str) -> String {
+    let length = body.len();
     format!(
-        "POST {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
+        "POST {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n\
+         {body}"
     )
 }
 

@@ -1,7 +1,6 @@
 //! The directives of mod_php (apache_config.c of PHP's sources), and one of our own.
 
-use super::engine::{EngineSettings, ModuleFile, SERVER_SETTINGS};
-use super::settings::SETTINGS;
+use super::settings::{ENGINE_SETTINGS, EngineSettings, ModuleFile, SETTINGS};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use php::Setting;
@@ -16,7 +15,7 @@ pub(super) static DIRECTIVES: &[Directive<Builder>] = &[
     row("php_admin_value", Args::Two, Scope::ANY_CONF, "", "PHP Value Modifier (Admin)", admin_value),
     row("php_admin_flag", Args::Two, Scope::ANY_CONF, "", "PHP Flag Modifier (Admin)", admin_flag),
     row("PHPINIDir", Args::One, Scope::RSRC_CONF, "", "Directory containing the php.ini file", ini_folder),
-    row("PHPProcesses", Args::Flag, Scope::SERVER, "Off under prefork, On otherwise", "whether scripts run in processes of their own", processes),
+    row("PHPProcesses", Args::Flag, Scope::SERVER, "where several connections share a process", "whether scripts run in processes of their own", processes),
     row("PHPStartServers", Args::One, Scope::SERVER, "2", "how many PHP processes there are at the beginning", start_servers),
     row("PHPMinSpareServers", Args::One, Scope::SERVER, "1", "how many PHP processes there are at least", min_spare),
     row("PHPMaxSpareServers", Args::One, Scope::SERVER, "8", "how many PHP processes stay that have nothing to do", max_spare),
@@ -58,7 +57,7 @@ fn set(builder: &mut Builder, call: &Call<'_>, value: &str, is_admin: bool) -> D
 }
 
 fn engine(builder: &mut Builder) -> &mut EngineSettings {
-    SERVER_SETTINGS.change(&mut builder.server.modules)
+    ENGINE_SETTINGS.change(&mut builder.server.modules)
 }
 
 /// php_apache_phpini_set

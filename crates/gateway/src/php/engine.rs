@@ -1,7 +1,10 @@
 //! The interpreter: which module file is used, how it is started in the parent, and what each
 //! thread that serves has of it.
 
-use super::settings::NAME;
+use super::interpreter::Engine;
+use super::pool::{self, PhpPool};
+use super::settings::{ENGINE_SETTINGS, ModuleFile, NAME};
+use super::streamed::StreamedScript;
 use config::owners;
 use logging::level::Level;
 use message::Status;
@@ -16,15 +19,10 @@ use server::thread_state::ThreadKey;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::pool::{self, PhpPool};
-use super::streamed::StreamedScript;
-use crate::proxy_fcgi::log::syslog_level;
-
-/// The key of what is said about the interpreter.
-pub(super) static SERVER_SETTINGS: ServerKey<EngineSettings> = ServerKey::new();
+/// The key of what was opened.
+static OPENED: ServerKey<Opened> = ServerKey::new();
 
 /// What each thread keeps.
 static THREAD: ThreadKey<PhpThread> = ThreadKey::new();
@@ -35,110 +33,29 @@ pub const MODULE_FILE: &str = "libtrivet_php.so";
 /// Where it is installed, beside the folder of the executable.
 const INSTALLED: [&str; 2] = ["../lib/trivet", "../lib64/trivet"];
 
-/// What the configuration says about the interpreter, and what was opened for it.
+/// What was opened for a site.
 #[derive(Clone, Debug, Default)]
-pub(super) struct EngineSettings {
-    /// `PHPModuleFile`, if PHP is to run without a `LoadModule`.
-    pub(super) file: Option<ModuleFile>,
-    /// `PHPINIDir`
-    pub(super) ini_folder: Option<PathBuf>,
-    /// `PHPProcesses`: whether scripts run in processes of their own under any MPM.
-    pub(super) processes: Option<bool>,
-    /// `PHPStartServers`, `PHPMinSpareServers`, `PHPMaxSpareServers`, `PHPMaxRequestWorkers`.
-    pub(super) start: Option<usize>,
-    pub(super) spare_min: Option<usize>,
-    pub(super) spare_max: Option<usize>,
-    pub(super) most: Option<usize>,
-    /// `PHPMaxRequestsPerChild`
-    pub(super) requests_max: Option<u64>,
+struct Opened {
     engine: Option<Arc<Engine>>,
     pool: Option<Arc<PhpPool>>,
 }
 
-impl Merge for EngineSettings {}
-
-/// Which module file is used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ModuleFile {
-    /// One that is looked for.
-    Found,
-    /// This one.
-    Named(PathBuf),
-}
-
-/// The interpreter of a server.
-#[derive(Debug)]
-pub(super) struct Engine {
-    /// The module, or why there is none.
-    module: Result<Module, String>,
-    folders: StartFolders,
-    started: OnceLock<StartedEngine>,
-    /// Requests that a process of the pool has answered.
-    requests: AtomicU64,
-}
-
-/// One that was started.
-#[derive(Clone, Copy, Debug)]
-struct StartedEngine {
-    started: Started,
-    is_on: bool,
-    tells_last_modified: bool,
-}
-
-impl Engine {
-    /// What php.ini says of `engine`.
-    pub(super) fn is_on(&self) -> bool {
-        self.started.get().is_none_or(|it| it.is_on)
-    }
-
-    /// Start it in this process.
-    /// The result is what PHP has said.
-    pub(super) fn start(&self) -> Result<Vec<(Level, String)>, String> {
-        let module = self.module.clone()?;
-        let started = module.start(&self.folders);
-        let said = php::take_messages().into_iter();
-        let said = said.map(|(level, text)| (syslog_level(level), text)).collect();
-        let started = started.map_err(|error| error.to_string())?;
-        let (is_on, tells) = (started.is_on(c"engine"), started.is_on(c"last_modified"));
-        let _ = self.started.set(StartedEngine { started, is_on, tells_last_modified: tells });
-        Ok(said)
-    }
-
-    /// Tell it that this process was forked.
-    pub(super) fn enter_child(&self) {
-        self.started.get().into_iter().for_each(|it| it.started.enter_child());
-    }
-
-    /// The interpreter, where it was started.
-    pub(super) fn interpreter(&self) -> Option<Started> {
-        self.started.get().map(|it| it.started)
-    }
-
-    /// One more request was answered in this process: how many there were.
-    pub(super) fn count_request(&self) -> u64 {
-        self.requests.fetch_add(1, Relaxed) + 1
-    }
-
-    /// What it says of `last_modified`.
-    pub(super) fn tells_last_modified(&self) -> bool {
-        self.started.get().is_some_and(|it| it.tells_last_modified)
-    }
-}
+impl Merge for Opened {}
 
 /// The interpreter of a site, if scripts are to run in this process.
 pub(super) fn of(site: &Site) -> Option<&Engine> {
-    SERVER_SETTINGS.of(&site.modules).engine.as_deref()
+    OPENED.of(&site.modules).engine.as_deref()
 }
 
 /// The processes that run the scripts of a site, if this one does not.
 pub(super) fn pool_of(site: &Site) -> Option<&PhpPool> {
-    SERVER_SETTINGS.of(&site.modules).pool.as_deref()
+    OPENED.of(&site.modules).pool.as_deref()
 }
 
 /// Open the module file, if PHP is asked for. One that is named and cannot be used is an error; one
 /// that is not found leaves scripts to others, and requests for them are told why.
 pub(super) fn open(site: &mut Site) -> Result<(), String> {
-    let settings = SERVER_SETTINGS.of(&site.modules);
+    let settings = ENGINE_SETTINGS.of(&site.modules).clone();
     let is_loaded = site.named.iter().any(|name| owners::current(name) == "php_module");
     let Some(file) = settings.file.clone().or(is_loaded.then_some(ModuleFile::Found)) else {
         return Ok(());
@@ -160,19 +77,14 @@ pub(super) fn open(site: &mut Site) -> Result<(), String> {
         Ok(module) => folders(*module, settings.ini_folder.as_deref()),
         Err(_) => StartFolders::default(),
     };
-    let (started, requests) = (OnceLock::new(), AtomicU64::new(0));
-    let engine = Arc::new(Engine { module, folders, started, requests });
+    let engine = Arc::new(Engine::new(module, folders));
     // Scripts of several threads would meet in one interpreter.
     let is_apart = settings.processes.unwrap_or(false) || !site.has_one_thread();
-    let pool = match is_apart && engine.module.is_ok() {
-        true => {
-            let settings = settings.clone();
-            Some(Arc::new(pool::open(site, &engine, &settings)?))
-        }
+    let pool = match is_apart && engine.missing().is_none() {
+        true => Some(Arc::new(pool::open(site, &engine, &settings)?)),
         false => None,
     };
-    let settings = SERVER_SETTINGS.change(&mut site.modules);
-    (settings.engine, settings.pool) = (Some(engine), pool);
+    *OPENED.change(&mut site.modules) = Opened { engine: Some(engine), pool };
     Ok(())
 }
 
@@ -199,7 +111,7 @@ fn folders(module: Module, ini_folder: Option<&Path>) -> StartFolders {
 /// compiles.
 pub(super) fn start(server: &Server) -> Result<(), String> {
     let Some(engine) = of(&server.site) else { return Ok(()) };
-    if let Err(why) = &engine.module {
+    if let Some(why) = engine.missing() {
         let text = format!("PHP scripts are answered with 503: {why}");
         server.log(Level::Warn, NAME, None, None, text.as_bytes());
         return Ok(());
@@ -233,11 +145,11 @@ impl PhpThread {
         let thread = THREAD.of(&request.context.modules);
         if thread.started.get().is_none() {
             let engine = of(request.site());
-            let Some(started) = engine.and_then(|engine| engine.started.get()) else {
+            let Some(started) = engine.and_then(Engine::interpreter) else {
                 return Err(missing(engine, request));
             };
-            started.started.enter_child();
-            thread.started.set(Some(started.started));
+            started.enter_child();
+            thread.started.set(Some(started));
         }
         Ok(thread)
     }
@@ -264,8 +176,7 @@ impl PhpThread {
 
 /// There is no interpreter.
 fn missing(engine: Option<&Engine>, request: &RequestContext<'_>) -> Failure {
-    let why = engine.and_then(|engine| engine.module.as_ref().err());
-    let why = why.map_or("PHP was not started", String::as_str);
+    let why = engine.and_then(Engine::missing).unwrap_or("PHP was not started");
     let text = format!("{} is not run, and its source is not sent: {why}", request.display_path());
     Failure::new(Status::SERVICE_UNAVAILABLE, NAME, text).at_error().recurring(why.to_owned())
 }

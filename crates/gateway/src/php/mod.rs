@@ -9,6 +9,7 @@
 mod answer;
 mod directives;
 mod engine;
+mod interpreter;
 mod live;
 mod log;
 mod pool;
@@ -19,8 +20,9 @@ mod streamed;
 mod worker;
 
 use crate::proxy_fcgi::FcgiJob;
-use engine::{Engine, PhpThread};
+use engine::PhpThread;
 pub use engine::{MODULE_FILE, module_file};
+use interpreter::Engine;
 use live::LiveScript;
 use message::Status;
 use runtime::file::{Errno, FileType};

@@ -3,9 +3,10 @@
 //! one that has started PHP, and speak FastCGI at a socket without a name; requests go there as
 //! they go to PHP-FPM.
 
-use super::engine::{Engine, EngineSettings};
+use super::interpreter::Engine;
 use super::questions::ServerFacts;
-use super::{SETTINGS, worker};
+use super::settings::{EngineSettings, SETTINGS};
+use super::worker::{self, parameter};
 use crate::proxy::ProxyWorker;
 use crate::proxy_fcgi::{FcgiJob, FcgiTarget};
 use logging::level::Level;
@@ -42,24 +43,6 @@ const NAME_IN_LOG: &str = "the PHP processes";
 
 /// How long a script may be silent. As with mod_php its own limits end it.
 const SILENCE_MS: u64 = 24 * 60 * 60 * 1000;
-
-/// The names of parameters that are for the process and not for the script. No field of a request
-/// makes such a name, and what a `.htaccess` file sets by it is taken away (`forget_parameters`).
-pub(super) mod parameter {
-    /// The field `Authorization`.
-    pub(in super::super) const AUTHORIZATION: &str = "trivet.authorization";
-    /// Who the server says the client is.
-    pub(in super::super) const USER: &str = "trivet.user";
-    /// The status that an error document is for.
-    pub(in super::super) const STATUS: &str = "trivet.status";
-    /// The source of the script is shown.
-    pub(in super::super) const SOURCE: &str = "trivet.source";
-    /// php_value and the like, a line each.
-    pub(in super::super) const SETTINGS: &str = "trivet.settings";
-
-    /// All of them.
-    pub(super) const ALL: [&str; 5] = [AUTHORIZATION, USER, STATUS, SOURCE, SETTINGS];
-}
 
 /// The processes of a server, as requests reach them.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 //! lies over another (apache_config.c of PHP's sources).
 
 use php::Setting;
-use server::site::settings::DirectoryKey;
+use server::site::settings::{DirectoryKey, ServerKey};
 use server::site::store::Merge;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The name of the module in the log.
@@ -70,6 +71,38 @@ fn is_on(value: &str) -> bool {
         digits[..end].bytes().any(|digit| digit != b'0')
     };
     words.iter().any(|word| value.eq_ignore_ascii_case(word)) || number()
+}
+
+/// The key of what is said about the interpreter.
+pub(super) static ENGINE_SETTINGS: ServerKey<EngineSettings> = ServerKey::new();
+
+/// What the configuration says about the interpreter and its processes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EngineSettings {
+    /// `PHPModuleFile`, if PHP is to run without a `LoadModule`.
+    pub(super) file: Option<ModuleFile>,
+    /// `PHPINIDir`
+    pub(super) ini_folder: Option<PathBuf>,
+    /// `PHPProcesses`: whether scripts run in processes of their own under any MPM.
+    pub(super) processes: Option<bool>,
+    /// `PHPStartServers`, `PHPMinSpareServers`, `PHPMaxSpareServers`, `PHPMaxRequestWorkers`.
+    pub(super) start: Option<usize>,
+    pub(super) spare_min: Option<usize>,
+    pub(super) spare_max: Option<usize>,
+    pub(super) most: Option<usize>,
+    /// `PHPMaxRequestsPerChild`
+    pub(super) requests_max: Option<u64>,
+}
+
+impl Merge for EngineSettings {}
+
+/// Which module file is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ModuleFile {
+    /// One that is looked for.
+    Found,
+    /// This one.
+    Named(PathBuf),
 }
 
 #[cfg(test)]

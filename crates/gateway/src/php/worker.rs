@@ -2,8 +2,7 @@
 //! other, and answers each when its script has written something (FastCGI 1.0, as php-fpm does). It
 //! has one thread, which waits for whatever it waits for.
 
-use super::engine::Engine;
-use super::pool::parameter;
+use super::interpreter::Engine;
 use super::questions::ServerFacts;
 use fastcgi::record::{EndRequest, ProtocolStatus, Role};
 use fastcgi::responder::{Responder, ServerEvent};
@@ -17,6 +16,25 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes that are read of a connection at a time.
 const READ_BYTES: usize = 64 * 1024;
+
+/// The names of parameters that are for the process and not for the script. No field of a request
+/// makes such a name, and what a `.htaccess` file sets by it is taken away
+/// (`pool::forget_parameters`).
+pub(super) mod parameter {
+    /// The field `Authorization`.
+    pub(in super::super) const AUTHORIZATION: &str = "trivet.authorization";
+    /// Who the server says the client is.
+    pub(in super::super) const USER: &str = "trivet.user";
+    /// The status that an error document is for.
+    pub(in super::super) const STATUS: &str = "trivet.status";
+    /// The source of the script is shown.
+    pub(in super::super) const SOURCE: &str = "trivet.source";
+    /// php_value and the like, a line each.
+    pub(in super::super) const SETTINGS: &str = "trivet.settings";
+
+    /// All of them.
+    pub(in super::super) const ALL: [&str; 5] = [AUTHORIZATION, USER, STATUS, SOURCE, SETTINGS];
+}
 
 /// Serve a connection to its end. Says whether the process may have another one: after
 /// `requests_max` requests it is used up.

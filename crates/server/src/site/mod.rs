@@ -169,8 +169,8 @@ impl Site {
         })
     }
 
-    /// Whether each process that serves has one thread, so that what is not safe for several may run
-    /// in it.
+    /// Whether each process that serves has one thread, so that what is not safe for several may
+    /// run in it.
     pub fn has_one_thread(&self) -> bool {
         self.mpm.kind.has_one_thread()
     }

@@ -42,7 +42,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "site",
             "mpm_settings request_state thread_state waiting",
             "answers content_coding descriptors failure going_on http_date identity input_filter \
-             map_program",
+             map_program process_pool",
             "asked_host key_number large_future names negotiated part_stack resolve send_rate",
             "short_size table transport",
         ],
@@ -68,7 +68,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "usertrack vhost_alias watchdog",
         ],
     ),
-    ("gateway", &["fastcgi fcgid forward", "cgi php proxy_fcgi", "proxy suexec"]),
+    ("gateway", &["fastcgi fcgid forward php", "cgi proxy_fcgi", "proxy suexec"]),
     ("content", &["filter", "include", "recode would_send"]),
     ("status", &["info status"]),
     (
