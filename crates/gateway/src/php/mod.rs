@@ -64,7 +64,7 @@ fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, 
     let Some(engine) = engine::of(request.site()) else { return Ok(None) };
     let Some(name) = handler_name::effective(request)? else { return Ok(None) };
     let is_source = *name == *SHOWS;
-    if !is_source && !RUNS.contains(&&*name) {
+    if !is_source && !RUNS.contains(&&*name) && !is_executable_page(request, &name) {
         return Ok(None);
     }
     check(request)?;
@@ -76,6 +76,14 @@ fn resolve(request: &mut RequestContext<'_>) -> Result<Option<Rc<dyn Handler>>, 
     // PHP opens it; nobody here has to keep it open.
     request.found = Err(Errno::NOENT);
     Ok(Some(Rc::new(PhpScript { is_source })))
+}
+
+/// `xbithack`: a page of HTML whose owner may execute it.
+fn is_executable_page(request: &RequestContext<'_>, handler: &str) -> bool {
+    let may_execute = |mode: u32| mode & 0o100 != 0;
+    handler == "text/html"
+        && SETTINGS.of(&request.settings).runs_executable_pages()
+        && request.mapping.status.is_some_and(|status| may_execute(status.mode))
 }
 
 /// What mod_php looks at before it runs a script (php_handler).
