@@ -12,6 +12,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where `make install` puts things. DESTDIR stands before all of it, for packages.
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
+# Where the server looks for PHP's module file: ../lib/trivet from its own folder.
+moduledir ?= $(prefix)/lib/trivet
 sysconfdir ?= $(if $(filter /usr,$(prefix)),/etc,$(prefix)/etc)
 datadir ?= $(prefix)/share
 docdir ?= $(datadir)/doc/trivet
@@ -19,6 +21,8 @@ mandir ?= $(datadir)/man
 unitdir ?= $(prefix)/lib/systemd/system
 # What is installed; built if it is not there.
 BINARY ?= $(TARGET)/release/trivet
+# Installed only if it was built: make php-module PROFILE=release.
+PHP_MODULE ?= $(TARGET)/release/libtrivet_php.so
 
 # rustup installs here, and not every shell has it on its path.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -70,7 +74,7 @@ build: ## build the server as it is installed: slower to compile, faster to run
 PHP_CONFIG ?= php-config
 export PHP_CONFIG
 php_module = libtrivet_php.so
-module_name = $(if $(filter release,$(1)),release,$(1))/$(php_module)
+PROFILE ?= quick
 
 php-module: ## build what runs PHP inside the server (PROFILE=quick, as make run; or release)
 	@command -v '$(PHP_CONFIG)' >/dev/null || { \
@@ -99,6 +103,8 @@ install: $(BINARY) ## install below prefix (/usr/local), DESTDIR before it; a co
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(unitdir)' '$(DESTDIR)$(mandir)/man8' \
 		'$(DESTDIR)$(docdir)' '$(dir $(config))'
 	install -m 755 '$(BINARY)' '$(DESTDIR)$(bindir)/trivet'
+	if grep -qs php_request_startup '$(PHP_MODULE)'; then \
+		install -D -m 644 '$(PHP_MODULE)' '$(DESTDIR)$(moduledir)/$(php_module)'; fi
 	for unit in $(units); do \
 		$(place) "packaging/systemd/$$unit" > "$(DESTDIR)$(unitdir)/$$unit" \
 		&& chmod 644 "$(DESTDIR)$(unitdir)/$$unit" || exit; done
@@ -113,6 +119,9 @@ install: $(BINARY) ## install below prefix (/usr/local), DESTDIR before it; a co
 		done || exit; done
 
 uninstall: ## remove what install has put there, but for a configuration that was changed
+	rm -f '$(DESTDIR)$(moduledir)/$(php_module)'
+	if [ -d '$(DESTDIR)$(moduledir)' ]; then \
+		rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(moduledir)'; fi
 	rm -f '$(DESTDIR)$(bindir)/trivet' $(units:%='$(DESTDIR)$(unitdir)/%') \
 		'$(DESTDIR)$(mandir)/man8/trivet.8'
 	cd '$(DESTDIR)$(docdir)' && rm -f $(texts)

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use blackbox::scratch::Scratch;
-use blackbox::{Client, binary, outside, process, wait_for};
+use blackbox::{Client, binary, outside, php, process, wait_for};
 
 const SOURCE: &str = "/etc/apache2";
 
@@ -193,4 +193,43 @@ fn forty_more_modules_start_with_a_warning_for_each_that_is_missing() {
     let warned = running.messages.matches("Trivet has no ").count();
     assert_eq!(shared + warned, wanted, "{listed}\n{}", running.messages);
     assert!(tree.answer("GET / HTTP/1.1").starts_with("200\n"));
+}
+
+/// `a2enmod php8.2 mpm_prefork`, and `a2dismod mpm_event`.
+#[test]
+fn debians_mod_php_is_enabled_as_it_comes() {
+    let test = "debians_mod_php_is_enabled_as_it_comes";
+    if php::module(test).is_none() {
+        return;
+    }
+    let Some(module) = php::module_of_apache() else {
+        return outside::not_run(test, "libapache2-mod-php is not installed");
+    };
+    let version = module.file_stem().unwrap().to_str().unwrap().replace("lib", "");
+    let modules = DEFAULT_MODULES.replace("mpm_event", "mpm_prefork") + " userdir " + &version;
+    let Some(tree) = Tree::new(test, &modules) else { return };
+    tree.adapt(
+        "sites-available/000-default.conf",
+        &[
+            ("/var/www/html", &tree.folder.join("html").display().to_string()),
+            ("*:80", &format!("*:{}", tree.address.port())),
+        ],
+    );
+    let root = tree.folder.join("html");
+    let granted = format!("<Directory {}>\nRequire all granted\n</Directory>\n", root.display());
+    tree.folder.write("conf-enabled/html.conf", granted);
+    let script = "<?php echo 'run by ', PHP_SAPI; // secret";
+    for name in ["index.php", "a.phar", "a.phtml", "a.phps", ".php"] {
+        tree.folder.write(format!("html/{name}"), script);
+    }
+    let running = tree.start(&mut trivet());
+    assert!(!running.messages.contains("Trivet has no "), "{}", running.messages);
+    for (path, status) in
+        [("index.php", 200), ("a.phar", 200), ("a.phtml", 200), ("a.phps", 403), (".php", 403)]
+    {
+        let answer = tree.answer(&format!("GET /{path} HTTP/1.1"));
+        assert!(answer.starts_with(&format!("{status}\n")), "{path}: {answer}");
+        assert_eq!(answer.contains("run by apache2handler"), status == 200, "{path}: {answer}");
+        assert!(!answer.contains("secret"), "{path}: {answer}");
+    }
 }

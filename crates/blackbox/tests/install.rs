@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use blackbox::outside::{find, not_run, run_command};
 use blackbox::scratch::{Scratch, set_mode};
-use blackbox::{Client, binary, process, until};
+use blackbox::{Client, binary, php, process, until};
 
 /// The repository.
 fn repository() -> PathBuf {
@@ -167,6 +167,19 @@ fn an_installed_server_starts_reloads_and_stops_as_its_unit_says() {
     assert_eq!(process::group_members(pid), [] as [i32; 0]);
     let log = fs::read_to_string(installed.root.join("var/log/trivet/access.log")).unwrap();
     assert_eq!(log.lines().count(), 3, "{log}");
+}
+
+#[test]
+fn the_module_file_of_php_is_installed_where_it_was_built() {
+    let Some(module) = php::module("install: the module file of PHP") else { return };
+    let root = Scratch::new();
+    let destination = format!("DESTDIR={}", root.path().display());
+    let module = format!("PHP_MODULE={}", module.display());
+    let file = root.join("usr/lib/trivet/libtrivet_php.so");
+    make(&["install", &destination, "prefix=/usr", &module]);
+    assert!(file.is_file());
+    make(&["uninstall", &destination, "prefix=/usr"]);
+    assert!(!file.parent().unwrap().exists());
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn every_line_without_effect_is_told_with_its_place() {
 #[test]
 fn a_summary_says_what_this_server_does_not_do() {
     let host = |port: u16| format!("<VirtualHost *:{port}>\nSessionEnv On\n</VirtualHost>\n");
-    let lines = format!("LoadModule php_module x\n{}{}Session On\n", host(8443), host(8444));
+    let lines = format!("{}{}Session On\n", host(8443), host(8444));
     let (answer, _) = check(&lines);
     let told: Vec<&str> =
         answer.err.lines().filter(|line| line.starts_with("warning: in short: ")).collect();
@@ -44,7 +44,6 @@ fn a_summary_says_what_this_server_does_not_do() {
     for part in [
         "not served: 2 virtual hosts, because no Listen opens ports 8443, 8444; ",
         "without effect: 3 lines of mod_session in 1 file; ",
-        "mod_php: scripts get 503 (a2enmod proxy_fcgi setenvif; a2enconf php",
         "; not implemented yet: mod_ssl, mod_lua; see the guide",
     ] {
         assert!(told.contains(part), "{part}: {told}");
@@ -68,11 +67,23 @@ fn a_graceful_restart_does_not_tell_every_line_again() {
 }
 
 #[test]
-fn values_for_php_lead_to_php_fpm() {
-    let (answer, file) = check("LoadModule php_module x\nphp_value memory_limit 64M\n");
-    assert_eq!(answer.code, 0, "{answer:?}");
-    let said = format!("{file}:{}: php_value is not supported yet", BEFORE + 2);
-    assert!(answer.err.contains(&said) && answer.err.contains("a2enconf php"), "{}", answer.err);
+fn values_for_php_need_its_module() {
+    let told = |lines: &str| Root::new(lines).call(&["-t"]).err;
+    let section = |file: &str, line: &str| format!("<IfModule {file}>\n{line}\n</IfModule>\n");
+    for (name, file) in
+        [("php_module", "mod_php.c"), ("php7_module", "mod_php7.c"), ("php5_module", "mod_php5.c")]
+    {
+        let mut lines = format!("LoadModule {name} x\nphp_value memory_limit 64M\n");
+        for other in ["mod_php.c", "mod_php7.c", "mod_php5.c"] {
+            let line = if other == file { "php_flag engine on" } else { "Nonsense" };
+            lines += &section(other, line);
+        }
+        assert_eq!(told(&lines), "Syntax OK\n", "{lines}");
+        let wrong = told(&format!("LoadModule {name} x\n{}", section(file, "Nonsense")));
+        assert!(wrong.contains("Invalid command 'Nonsense'"), "{wrong}");
+    }
+    let wrong = told("php_value memory_limit 64M\n");
+    assert!(wrong.contains("Invalid command 'php_value'"), "{wrong}");
 }
 
 #[test]

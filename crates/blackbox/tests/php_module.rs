@@ -12,6 +12,7 @@ use std::path::Path;
 
 use blackbox::apache::Pair;
 use blackbox::differential::{FRAMING, Set, answers, compare_pair};
+use blackbox::scratch::set_mode;
 use blackbox::{Mpm, outside, php, until};
 use files::FILES;
 
@@ -169,6 +170,35 @@ fn in_full(answer: &str) -> String {
     answer.strip_prefix("HTTP/1.0 ").map_or_else(|| answer.into(), |it| format!("HTTP/1.1 {it}"))
 }
 
+#[test]
+fn pages_with_the_execute_bit_are_scripts_where_xbithack_says_so() {
+    let test = "php_module: xbithack";
+    let Some(pair) = start(test, "") else { return };
+    set_mode(&pair.site.join("bits/run.html"), 0o755);
+    set_mode(&pair.site.join("located"), 0o755);
+    let requests = &["GET /bits/run.html HTTP/1.1", "HEAD /bits/run.html HTTP/1.1"];
+    compare_pair(test, &pair, &Set { requests, different: &[], ..REQUESTS });
+    let plain = pair.trivet.get("/bits/plain.html");
+    assert!(plain.text().starts_with("<?php"), "a page without the bit is a page: {plain:?}");
+}
+
+#[test]
+fn the_log_knows_the_memory_of_a_script() {
+    let test = "php_module: memory";
+    let more = "LogFormat \"%{mod_php_memory_usage}n|%u\" memory\nCustomLog memory.log memory\n";
+    let Some(pair) = start(test, more) else { return };
+    let _ = answers(&pair, "GET /large.php?n=1 HTTP/1.1\nAuthorization: Basic dTpw", &[]);
+    for home in [pair.apache.home(), &pair.trivet_home] {
+        let line = until("the line of the log", 10, || {
+            let text = fs::read_to_string(home.join("memory.log")).unwrap_or_default();
+            text.lines().next().map(String::from)
+        });
+        let (bytes, user) = line.split_once('|').unwrap();
+        assert!(bytes.parse::<u64>().unwrap() > 100_000, "{line}");
+        assert_eq!(user, "u");
+    }
+}
+
 /// Have each snippet done by both servers.
 fn do_alike(path: &str, snippets: &[&str], ignored: &[&str], different: &[(&str, &str)]) {
     let test = format!("php_module: snippets of {path}");
@@ -192,6 +222,19 @@ fn do_alike(path: &str, snippets: &[&str], ignored: &[&str], different: &[(&str,
         let (theirs, ours) = answers(&pair, &row(snippet), ignored);
         if in_full(&theirs) == ours {
             wrong += &format!("\n== {snippet}\nno longer differs, though \"{why}\": move it\n");
+        }
+    }
+    let homes = [pair.apache.home(), &pair.trivet_home];
+    let count = snippets.len() + different.len();
+    let [theirs, ours] = homes.map(|home| {
+        until("all lines of the access log", 10, || {
+            let text = fs::read_to_string(home.join("access.log")).unwrap_or_default();
+            (text.lines().count() >= count).then_some(text)
+        })
+    });
+    for ((snippet, theirs), ours) in snippets.iter().zip(theirs.lines()).zip(ours.lines()) {
+        if theirs != ours {
+            wrong += &format!("\n== access log of {snippet}\n-- {theirs}\n++ {ours}\n");
         }
     }
     let (theirs, ours) =

@@ -137,7 +137,8 @@ impl Responder {
             }
             // It may cross with the answer on its way.
             (RecordKind::ABORT_REQUEST, _) => Ok(Some(ServerEvent::Abort)),
-            (RecordKind::STDIN, Stage::Idle) => Ok(None),
+            // What is left of the body of a request that was answered before its end.
+            (RecordKind::STDIN, Stage::Idle) => Ok(is_empty.then_some(ServerEvent::StdinEnd)),
             _ => Err(ServerFault::Unexpected(kind, request_id)),
         }
     }

@@ -342,6 +342,9 @@ static void enter_folder_of(const char *file)
 static size_t run_script(const struct border_request *request, const struct border_host *host,
                          void *run)
 {
+    if (SG(server_context) != NULL) {
+        return 0; /* one runs already: two would share all that PHP has */
+    }
     struct script_run script = {
         .request = request,
         .host = host,

@@ -91,6 +91,16 @@ impl ScriptRequest {
         self.settings.push((name, value, setting.is_admin, setting.is_of_htaccess));
     }
 
+    /// Whether a setting of this name is among those that were added.
+    pub fn has_setting(&self, name: &str) -> bool {
+        let is_it = |span: &Span| {
+            span.is_some_and(|(start, length)| {
+                self.texts[start..start + length] == *name.as_bytes()
+            })
+        };
+        self.settings.iter().any(|row| is_it(&row.0))
+    }
+
     /// The length does not count the zero that follows.
     fn add(&mut self, text: &[u8]) -> Span {
         let start = self.texts.len();

@@ -20,6 +20,15 @@ pub struct ScriptHead {
     pub fields: Vec<Field>,
 }
 
+impl ScriptHead {
+    /// `404 Not Here` of a line `HTTP/1.1 404 Not Here`; a line of another form says nothing.
+    pub fn status_text(&self) -> Option<&[u8]> {
+        let line = self.status_line.as_deref()?;
+        let is_one = line.len() > 12 && line.starts_with(b"HTTP/1.") && line[8] == b' ';
+        is_one.then(|| &line[9..])
+    }
+}
+
 /// What a script has written since it was asked last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {

@@ -28,6 +28,8 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("handler.script", INDEX),
     ("typed.typed", INDEX),
     ("located", INDEX),
+    ("bits/run.html", INDEX),
+    ("bits/plain.html", INDEX),
     ("empty/.keep", ""),
     ("error.php", include_str!("site/error.php")),
     ("source.phps", include_str!("site/source.phps")),

@@ -72,8 +72,9 @@ pub(super) async fn of(
             Step::Asks(Asked::Finish(output)) => {
                 begun.take(output);
                 let response = whole(request, begun, &notes)?;
-                let (script, env) = (live.into_script(), request.tables.env.clone());
-                request.context.going_on().start(async move { script.finish(env, &notes) });
+                // Whoever has a script run meanwhile finds it, and runs it to its end before.
+                let rest = live.finishing(request.tables.env.clone(), notes);
+                request.context.going_on().start(async move { rest.finish() });
                 return Ok(response);
             }
             Step::Asks(Asked::LookUp(url)) => look_up(request, &url).await,
@@ -95,7 +96,7 @@ pub(super) async fn of(
             }
             Step::Ended { output, peak_bytes } => {
                 begun.take(output);
-                drop(live.into_script());
+                drop(live);
                 request.tables.notes.set(MEMORY_NOTE, peak_bytes.to_string());
                 return whole(request, begun, &notes);
             }
@@ -141,7 +142,7 @@ fn begin(request: &mut RequestContext<'_>, begun: Begun) -> Result<Response, Sto
     };
     let status = Status::new(head.status).unwrap_or(Status::INTERNAL_SERVER_ERROR);
     let mut response = Response::new(status);
-    response.status_line = status_line(head.status_line.as_deref());
+    response.status_line = head.status_text().map(<[u8]>::to_vec);
     let content_type = String::from_utf8_lossy(&head.content_type).into_owned();
     response.content_type = Some(content_type).filter(|text| !text.is_empty());
     tell_last_modified(request, &mut response);
@@ -176,12 +177,6 @@ fn add_field(
     request.output.fields.retain(|field: &Field| !field.0.eq_ignore_ascii_case(&name));
     response.fields.push((name.into(), value));
     Ok(())
-}
-
-/// `404 Not Here` of `HTTP/1.1 404 Not Here`.
-fn status_line(line: Option<&[u8]>) -> Option<Vec<u8>> {
-    let line = line.filter(|line| line.len() > 12 && line.starts_with(b"HTTP/1."))?;
-    (line[8] == b' ').then(|| line[9..].to_vec())
 }
 
 /// `last_modified`: the time of the script, unless it says another one itself.

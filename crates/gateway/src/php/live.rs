@@ -19,7 +19,24 @@ use std::rc::Rc;
 /// A script whose response has not begun.
 pub(super) struct LiveScript {
     pub(super) script: RunningScript,
-    thread: Rc<PhpThread>,
+    /// Behind the script, which ends before this does.
+    claim: ThreadClaim,
+}
+
+/// The right to run a script on a thread, given back however that ends.
+struct ThreadClaim(Rc<PhpThread>);
+
+impl ThreadClaim {
+    fn take(thread: &Rc<PhpThread>) -> Self {
+        thread.is_busy.set(true);
+        Self(thread.clone())
+    }
+}
+
+impl Drop for ThreadClaim {
+    fn drop(&mut self) {
+        self.0.is_busy.set(false);
+    }
 }
 
 impl LiveScript {
@@ -35,7 +52,7 @@ impl LiveScript {
         let started = thread.interpreter().ok_or_else(|| failed("PHP was not started".into()))?;
         let run = ScriptRun::new(&started, &thread.stacks, script)
             .map_err(|error| failed(format!("no memory for the stack of a script: {error}")))?;
-        thread.is_busy.set(true);
+        let claim = ThreadClaim::take(thread);
         let script = RunningScript {
             run,
             body,
@@ -46,7 +63,7 @@ impl LiveScript {
                 host: request.host.index,
             },
         };
-        Ok(Self { script, thread: thread.clone() })
+        Ok(Self { script, claim })
     }
 
     /// Run it on, and give it the body of the request and the log meanwhile.
@@ -57,18 +74,16 @@ impl LiveScript {
 
     /// Its response begins: it goes on with that.
     pub(super) fn streamed(self, env: Table, notes: Notes, first: Vec<u8>) -> ScriptStream {
-        let thread = self.thread.clone();
-        let script = self.into_script();
+        let Self { script, claim } = self;
+        let thread = claim.0.clone();
         let streamed = StreamedScript::new(script, env, notes, first);
         let streamed = Rc::new(RefCell::new(streamed));
         thread.streamed.replace(Rc::downgrade(&streamed));
         ScriptStream(streamed)
     }
 
-    /// The script without the claim to the thread.
-    pub(super) fn into_script(self) -> RunningScript {
-        let Self { script, thread } = self;
-        thread.is_busy.set(false);
-        script
+    /// Its response is complete: it goes on when that was sent, or before another script runs.
+    pub(super) fn finishing(self, env: Table, notes: Notes) -> ScriptStream {
+        self.streamed(env, notes, Vec::new())
     }
 }

@@ -75,7 +75,7 @@ fn resolve<'l>(request: &'l mut RequestContext<'_>) -> Waiting<'l, Option<Rc<dyn
         Err(stop) => return NowOrLater::Now(Err(stop)),
     };
     let is_source = *name == *SHOWS;
-    if !is_source && !RUNS.contains(&&*name) {
+    if !is_source && !RUNS.contains(&&*name) && !is_executable_page(request, &name) {
         return NowOrLater::Now(Ok(None));
     }
     let name = name.into_owned();
@@ -107,11 +107,19 @@ fn choose(
     request.may_be_cached = depends_on_path;
     Ok(Some(match engine::pool_of(request.site()) {
         Some(pool) => {
-            pool::tell_settings(request, is_source);
+            pool::tell_settings(request, is_source)?;
             Rc::new(PooledScript { job: Rc::new(pool.job()), is_source })
         }
         None => Rc::new(PhpScript { is_source }),
     }))
+}
+
+/// `xbithack`: a page of HTML whose owner may execute it.
+fn is_executable_page(request: &RequestContext<'_>, handler: &str) -> bool {
+    let may_execute = |mode: u32| mode & 0o100 != 0;
+    handler == "text/html"
+        && SETTINGS.of(&request.settings).runs_executable_pages()
+        && request.mapping.status.is_some_and(|status| may_execute(status.mode))
 }
 
 /// What mod_php looks at before it runs a script (php_handler).
@@ -182,6 +190,7 @@ impl Handler for PooledScript {
         NowOrLater::placed(|| async move {
             pool::tell_request(request);
             let response = self.job.answer(request).await;
+            pool::forget_parameters(request);
             request::tell_user(request);
             response
         })

@@ -5,12 +5,14 @@
 
 use super::interpreter::Engine;
 use super::questions::ServerFacts;
-use super::settings::{EngineSettings, SETTINGS};
+use super::settings::{EngineSettings, NAME, SETTINGS};
 use super::worker::{self, parameter};
 use crate::proxy::ProxyWorker;
 use crate::proxy_fcgi::{FcgiJob, FcgiTarget};
 use logging::level::Level;
+use message::Status;
 use runtime::programs::UnlinkedSocket;
+use server::failure::Failure;
 use server::process_pool::{PoolLimits, PoolWork, ProcessPool};
 use server::request_context::RequestContext;
 use server::site::Site;
@@ -41,6 +43,12 @@ const IDLE_MS: u64 = 10_000;
 /// What the log calls the processes.
 const NAME_IN_LOG: &str = "the PHP processes";
 
+/// Bytes of settings that are passed on: a parameter of FastCGI has room for 16 KiB.
+const SETTINGS_BYTES_MAX: usize = 15_000;
+
+/// How long a request may wait for a process.
+const ACQUIRE_MS: u64 = 60_000;
+
 /// How long a script may be silent. As with mod_php its own limits end it.
 const SILENCE_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -50,7 +58,7 @@ pub(super) struct PhpPool {
     target: Arc<FcgiTarget>,
     worker: Arc<ProxyWorker>,
     /// What the path of the target leads to, as long as this lives.
-    _socket: UnlinkedSocket,
+    _socket: Arc<UnlinkedSocket>,
 }
 
 /// What the processes do.
@@ -59,10 +67,13 @@ struct PhpWork {
     engine: Arc<Engine>,
     requests_max: Option<u64>,
     facts: ServerFacts,
+    socket: Arc<UnlinkedSocket>,
 }
 
 impl PoolWork for PhpWork {
     fn prepare(&self) -> Result<Vec<(Level, String)>, String> {
+        // A script that had it could send requests of its own, with any settings.
+        self.socket.close_here().map_err(|error| format!("no PHP processes: {error}"))?;
         self.engine.start()
     }
 
@@ -88,9 +99,11 @@ pub(super) fn open(
     let limits = limits(settings);
     let mut worker = ProxyWorker::of_server("localhost", SILENCE_MS, None)?;
     worker.parameters.max = u32::try_from(limits.most).ok();
+    worker.parameters.acquire_ms = Some(ACQUIRE_MS);
     let target = Arc::new(FcgiTarget::new(Some(socket.path()), "localhost")?.called(NAME_IN_LOG));
     let (requests_max, facts) = (settings.requests_max, ServerFacts::of(site, 0));
-    let work = PhpWork { engine: engine.clone(), requests_max, facts };
+    let socket = Arc::new(socket);
+    let work = PhpWork { engine: engine.clone(), requests_max, facts, socket: socket.clone() };
     let listener = Arc::new(listener);
     let pool = ProcessPool { name: "PHP", listener, limits, work: Arc::new(work) };
     site.process_pools.push(pool);
@@ -122,14 +135,17 @@ impl PhpPool {
 
 /// Whoever may write a `.htaccess` file may set variables, and shall not be the administrator by
 /// that.
-fn forget_parameters(request: &mut RequestContext<'_>) {
+pub(super) fn forget_parameters(request: &mut RequestContext<'_>) {
     for name in parameter::ALL {
         request.tables.env.unset(name);
     }
 }
 
 /// What a process has to know of a script whatever the request is.
-pub(super) fn tell_settings(request: &mut RequestContext<'_>, is_source: bool) {
+pub(super) fn tell_settings(
+    request: &mut RequestContext<'_>,
+    is_source: bool,
+) -> Result<(), Failure> {
     forget_parameters(request);
     let mut lines = String::new();
     for setting in SETTINGS.of(&request.settings).iter() {
@@ -140,12 +156,23 @@ pub(super) fn tell_settings(request: &mut RequestContext<'_>, is_source: bool) {
         };
         lines += &format!("{kind}{}={}\n", setting.name, setting.value);
     }
+    if lines.len() > SETTINGS_BYTES_MAX {
+        // Without them nothing is run: an administrator's may be among them.
+        let text = format!(
+            "php_value and the like have {} bytes for {}: at most {SETTINGS_BYTES_MAX} are passed",
+            lines.len(),
+            request.display_path()
+        );
+        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, NAME, text);
+        return Err(failure.at_error());
+    }
     if !lines.is_empty() {
         request.tables.env.set(parameter::SETTINGS, lines);
     }
     if is_source {
         request.tables.env.set(parameter::SOURCE, "1");
     }
+    Ok(())
 }
 
 /// What it has to know of this request that no variable tells.

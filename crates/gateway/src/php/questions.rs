@@ -1,6 +1,10 @@
 //! What a script may ask the server while it runs: the `apache_` functions of mod_php
 //! (php_functions.c of PHP's sources).
 
+use super::settings::NAME;
+use crate::proxy_fcgi::log::syslog_level;
+use logging::errors::ErrorLog;
+use logging::message::Message;
 use php::{Answer, Asked, ReplyPairs};
 use server::Server;
 use server::identity;
@@ -66,6 +70,8 @@ pub(super) fn pairs(table: &Table) -> ReplyPairs {
 /// What the server says of itself: to scripts, and on the page of phpinfo().
 #[derive(Clone, Debug)]
 pub(super) struct ServerFacts {
+    /// Where lines go that belong to no request any more.
+    error_log: Arc<ErrorLog>,
     version: &'static str,
     /// Rows of the page (PHP_MINFO of mod_php).
     rows: Vec<(&'static str, String)>,
@@ -93,7 +99,14 @@ impl ServerFacts {
         let stem = |file: &&'static str| file.split('.').next().unwrap_or_default();
         let modules: Vec<_> = site.module_files.iter().map(stem).collect();
         rows.push(("Loaded Modules", modules.join(" ")));
-        Self { version, rows, modules }
+        let error_log = site.error_log().clone();
+        Self { error_log, version, rows, modules }
+    }
+
+    /// A line of a script whose request is over, with its level of syslog(3).
+    pub(super) fn log(&self, level: i32, text: &[u8]) {
+        let message = Message::new(NAME, syslog_level(level), None, text);
+        self.error_log.write(None, &message);
     }
 
     pub(super) fn about(&self) -> Answer {

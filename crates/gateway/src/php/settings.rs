@@ -38,6 +38,11 @@ impl Settings {
         self.iter().find(|line| line.name == "engine").map(|line| is_on(&line.value))
     }
 
+    /// Whether pages that their owner may execute are scripts (`xbithack`).
+    pub(super) fn runs_executable_pages(&self) -> bool {
+        self.iter().any(|line| line.name == "xbithack" && is_on(&line.value))
+    }
+
     /// Whether responses tell when the script was changed (`last_modified`).
     pub(super) fn tells_last_modified(&self) -> Option<bool> {
         self.iter().find(|line| line.name == "last_modified").map(|line| is_on(&line.value))

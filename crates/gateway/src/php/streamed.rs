@@ -58,10 +58,6 @@ impl RunningScript {
     }
 
     /// Run it to its end, whatever it writes.
-    pub(super) fn finish(mut self, mut env: Table, notes: &Notes) {
-        self.run_to_end(&mut env, notes);
-    }
-
     fn run_to_end(&mut self, env: &mut Table, notes: &Notes) {
         let mut answer = Some(Answer::Gone);
         while self.run.is_under_way() {
@@ -159,6 +155,17 @@ impl StreamedScript {
 
 /// The body of such a response.
 pub(super) struct ScriptStream(pub(super) Rc<RefCell<StreamedScript>>);
+
+impl ScriptStream {
+    /// Nobody waits for what it writes: run it to its end.
+    pub(super) fn finish(self) {
+        let mut streamed = self.0.borrow_mut();
+        if !streamed.is_over {
+            streamed.next = Some(Answer::Gone);
+            streamed.run_to_end();
+        }
+    }
+}
 
 impl BodySource for ScriptStream {
     fn poll_next(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {

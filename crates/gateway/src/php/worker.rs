@@ -54,13 +54,12 @@ pub(super) fn serve(
     };
     let stacks = Rc::new(Stacks::default());
     while let Some(keeps) = server.next_request() {
-        if !server.answer(engine, of, &stacks) {
-            break;
-        }
-        if requests_max.is_some_and(|most| engine.count_request() >= most) {
+        let may_go_on = server.answer(engine, of, &stacks);
+        let count = engine.count_request();
+        if requests_max.is_some_and(|most| count >= most) {
             return false;
         }
-        if !keeps {
+        if !may_go_on || !keeps {
             break;
         }
     }
@@ -155,6 +154,9 @@ impl Connection {
     /// Run the script. Says whether another request may come.
     fn answer(&mut self, engine: &Engine, of: &ServerFacts, stacks: &Rc<Stacks>) -> bool {
         let Some(script) = script(&self.responder) else { return false };
+        if !engine.is_on() && !script.has_setting("engine") {
+            return self.refuse();
+        }
         let Some(Ok(mut run)) =
             engine.interpreter().map(|started| ScriptRun::new(&started, stacks, script))
         else {
@@ -170,6 +172,17 @@ impl Connection {
         }
         // What is left of the body stands before the next request.
         !script.is_gone && (script.is_body_over || self.skip_body())
+    }
+
+    /// php.ini turns PHP off, and no line of the configuration turns it on.
+    fn refuse(&mut self) -> bool {
+        let text = b"<3>PHP is turned off in php.ini (engine): the source of scripts is not sent";
+        self.responder.stderr(&mut self.out, text);
+        let head = b"Status: 403 Forbidden\r\nContent-Type: text/plain\r\n\r\nPHP is turned off.\n";
+        self.responder.stdout(&mut self.out, head);
+        let mut script = RunningScript { is_gone: false, is_body_over: false, is_finished: false };
+        script.end(self);
+        !script.is_gone && self.skip_body()
     }
 
     fn skip_body(&mut self) -> bool {
@@ -219,8 +232,13 @@ impl RunningScript {
             Asked::Body => Answer::Body(self.body(server)),
             Asked::Log(level, text) => {
                 let line = [format!("<{level}>").as_bytes(), &text].concat();
-                if !self.is_finished {
-                    server.responder.stderr(&mut server.out, &line);
+                // Sent at once: a script that crashes shall not take its last words with it.
+                match self.is_finished {
+                    false => {
+                        server.responder.stderr(&mut server.out, &line);
+                        self.send(server);
+                    }
+                    true => of.log(level, &text),
                 }
                 Answer::Go
             }
@@ -230,7 +248,13 @@ impl RunningScript {
                 Answer::text(known.map(|row| row.1))
             }
             Asked::Variables => Answer::pairs(variables(server)),
-            Asked::RequestFields => Answer::pairs(fields(&variables(server))),
+            Asked::RequestFields => {
+                let mut all = fields(&variables(server));
+                let own = server.responder.params().flatten();
+                let field = own.filter(|pair| pair.0 == parameter::AUTHORIZATION.as_bytes());
+                all.extend(field.map(|pair| (b"Authorization".to_vec(), pair.1.to_vec())));
+                Answer::pairs(all)
+            }
             Asked::ResponseFields(fields) => Answer::pairs(fields),
             Asked::Finish(output) => {
                 self.write(server, output);
@@ -251,11 +275,11 @@ impl RunningScript {
         }
         match server.next() {
             Some(Came::Body(piece)) => piece,
-            Some(_) => {
+            Some(Came::BodyEnd) => {
                 self.is_body_over = true;
                 Vec::new()
             }
-            None => {
+            Some(Came::Begin { .. } | Came::Params) | None => {
                 self.is_gone = true;
                 self.is_body_over = true;
                 Vec::new()
@@ -292,8 +316,8 @@ impl RunningScript {
 /// The head of an answer as CGI has it (RFC 3875 section 6). The status always stands there, so
 /// that `Location` means what it means to mod_php.
 fn head_text(head: &ScriptHead) -> Vec<u8> {
-    let line = head.status_line.as_deref().and_then(|line| line.get(9..));
-    let status = line.map_or_else(|| head.status.to_string().into_bytes(), <[u8]>::to_vec);
+    let text = head.status_text().map(<[u8]>::to_vec);
+    let status = text.unwrap_or_else(|| head.status.to_string().into_bytes());
     let mut text = [b"Status: ", &status[..], b"\r\n"].concat();
     let content_type = (b"Content-Type".to_vec(), head.content_type.clone());
     for (name, value) in head.fields.iter().chain([&content_type]) {
@@ -319,7 +343,9 @@ fn fields(variables: &ReplyPairs) -> ReplyPairs {
         };
         let words = name.split(|byte| *byte == b'_').map(|word| {
             let mut word = word.to_ascii_lowercase();
-            word[..1.min(name.len())].make_ascii_uppercase();
+            if let Some(first) = word.first_mut() {
+                first.make_ascii_uppercase();
+            }
             word
         });
         Some((words.collect::<Vec<_>>().join(&b'-'), value.clone()))

@@ -36,6 +36,7 @@ const FILES: &[(&str, &str)] = &[
     ("mod_macro", include_str!("../../reference/mod_macro.md")),
     ("mod_mime", include_str!("../../reference/mod_mime.md")),
     ("mod_negotiation", include_str!("../../reference/mod_negotiation.md")),
+    ("mod_php", include_str!("../../reference/mod_php.md")),
     ("mod_proxy", include_str!("../../reference/mod_proxy.md")),
     ("mod_proxy_fcgi", include_str!("../../reference/mod_proxy_fcgi.md")),
     ("mod_remoteip", include_str!("../../reference/mod_remoteip.md")),

@@ -3,6 +3,7 @@
 
 use crate::event_fd;
 use crate::signals::LeaveSignal;
+use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -31,6 +32,8 @@ pub fn next_connection(listener: &File, leave: &LeaveSignal, limit: Duration) ->
     }
     match accept_with(listener, SocketFlags::CLOEXEC) {
         Ok(connection) => PoolTurn::Connection(File::from(connection)),
-        Err(_) => PoolTurn::Taken,
+        Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => PoolTurn::Taken,
+        // It has run out of descriptors, say: another one takes its place.
+        Err(_) => PoolTurn::Leave,
     }
 }

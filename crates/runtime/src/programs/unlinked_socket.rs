@@ -1,6 +1,7 @@
 //! Sockets at which kept programs listen: without a name, so that nobody connects to them but
 //! whoever made them.
 
+use crate::sys;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
@@ -21,7 +22,7 @@ const NAME_BYTES: usize = 16;
 #[derive(Debug)]
 pub struct UnlinkedSocket {
     /// The socket in the file system. Its name is gone.
-    inode: OwnedFd,
+    inode: File,
 }
 
 impl UnlinkedSocket {
@@ -59,13 +60,23 @@ impl UnlinkedSocket {
         listen(&socket, queue)?;
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let inode = rustix::fs::openat(private, c"socket", flags, Mode::empty())?;
-        Ok((Self { inode }, File::from(socket)))
+        Ok((Self { inode: File::from(inode) }, File::from(socket)))
     }
 
     /// A name by which this process, and each that is forked from it, can connect as long as this
     /// lives.
     pub fn path(&self) -> std::path::PathBuf {
         format!("/proc/self/fd/{}", self.inode.as_raw_fd()).into()
+    }
+
+    /// Take the way to it from this process, and from all that are forked from it: others keep it.
+    ///
+    /// # Errors
+    /// When descriptors are used up.
+    pub fn close_here(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let nothing = rustix::fs::open(c"/dev/null", flags, Mode::empty())?;
+        sys::lead_to(&self.inode, &File::from(nothing))
     }
 
     /// Connect. The connection never waits, and neither does this.

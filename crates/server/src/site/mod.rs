@@ -175,6 +175,11 @@ impl Site {
         self.mpm.kind.has_one_thread()
     }
 
+    /// The error log of the main server.
+    pub fn error_log(&self) -> &Arc<ErrorLog> {
+        &self.error_log
+    }
+
     /// See [`crate::Server::gather_counted`].
     pub(crate) fn gather_counted(&mut self) {
         let mut gathered = Gathered::default();

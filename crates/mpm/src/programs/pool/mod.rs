@@ -21,6 +21,7 @@ use server::process_pool::ProcessPool;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 /// The name of the process in `ps`.
@@ -34,12 +35,14 @@ const MODULE: &str = "core";
 const WAIT_MS: u64 = 5;
 
 /// How long forking rests when processes end before they have lived for [`GOOD_LIFE_MS`]: at first,
-/// and at most.
-const REST_MS: [u64; 2] = [100, 10_000];
+/// and at most. A script that crashes shall not keep others waiting for long.
+const REST_MS: [u64; 2] = [20, 500];
 const GOOD_LIFE_MS: u64 = 1000;
 
-/// How long processes may take to end that were asked to leave, before they are killed.
+/// How long processes may take to end when the server stops, and when nobody is left who could ask:
+/// then a script may go on whose answer is complete.
 const PATIENCE_MS: u64 = 3000;
+const LEAVE_PATIENCE_MS: u64 = 300_000;
 
 /// The longest sleep while nothing is due.
 const TICK: Duration = Duration::from_secs(1);
@@ -212,12 +215,12 @@ impl PoolManager<'_> {
     fn fork(&mut self) -> bool {
         let manager = processes::id();
         match processes::fork() {
-            Ok(Fork::Child) => processes::exit_now(process::serve(
-                self.server,
-                self.pool,
-                manager,
-                &self.says_idle,
-            )),
+            Ok(Fork::Child) => {
+                // A panic goes no further: what lies behind it is the manager's.
+                let serve = || process::serve(self.server, self.pool, manager, &self.says_idle);
+                let code = std::panic::catch_unwind(AssertUnwindSafe(serve));
+                processes::exit_now(code.unwrap_or(FAILED))
+            }
             Ok(Fork::Parent(pid)) => {
                 let since_ms = clock::monotonic_ms();
                 self.live.push(PoolProcess { pid, since_ms, is_leaving: false });
@@ -246,7 +249,8 @@ impl PoolManager<'_> {
     /// Nobody asks any more, or the server stops.
     fn stop(&mut self, order: ChildOrder) {
         self.serves = false;
-        self.kill_ms = clock::monotonic_ms() + PATIENCE_MS;
+        let patience_ms = if order == ChildOrder::Drain { LEAVE_PATIENCE_MS } else { PATIENCE_MS };
+        self.kill_ms = self.kill_ms.min(clock::monotonic_ms() + patience_ms);
         self.order(order);
     }
 
