@@ -33,6 +33,11 @@ extern zend_module_entry trivet_functions;
 /* Have programs started with the signals that they expect (programs.c). */
 void guard_programs(void);
 
+/* The server's code runs from here to there: it has its signals blocked also where a function that
+ * starts a program has called it. */
+void enter_server(void);
+void leave_server(void);
+
 static inline struct script_run *current_run(void)
 {
     return (struct script_run *) SG(server_context);
@@ -55,7 +60,9 @@ static inline struct border_reply ask(uint32_t question, struct border_text firs
     struct border_reply reply = { 0 };
     struct script_run *run = current_run();
     if (run != NULL) {
+        enter_server();
         run->host->ask(run->run, question, first, second, &reply);
+        leave_server();
     }
     return reply;
 }

@@ -15,6 +15,11 @@ static const char *const starters[] = {
 #define SIGNALS 32
 
 static zif_handler originals[STARTERS];
+
+/* What the server has blocked, while one of these functions runs: passthru() writes to the client
+ * in the middle, which is the server's work. */
+static const sigset_t *server_mask;
+
 static volatile sig_atomic_t deferred[SIGNALS];
 
 static void defer(int signal)
@@ -40,11 +45,29 @@ static void unblock(struct unblocked *before)
             sigaction(signal, &catching, &before->actions[signal]);
         }
     }
+    server_mask = &before->mask;
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void enter_server(void)
+{
+    if (server_mask != NULL) {
+        sigprocmask(SIG_SETMASK, server_mask, NULL);
+    }
+}
+
+void leave_server(void)
+{
+    sigset_t none;
+    if (server_mask != NULL) {
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+    }
 }
 
 static void block_again(const struct unblocked *before)
 {
+    server_mask = NULL;
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
     for (int signal = 1; signal < SIGNALS; signal++) {
         if (!sigismember(&before->mask, signal)) {

@@ -31,8 +31,13 @@ static void (*log_outside)(int32_t level, struct border_text text);
 static size_t write_output(const char *text, size_t length)
 {
     struct script_run *run = current_run();
-    if (run != NULL && !run->host->write(run->run, text, length)) {
-        php_handle_aborted_connection();
+    if (run != NULL) {
+        enter_server();
+        bool is_taken = run->host->write(run->run, text, length);
+        leave_server();
+        if (!is_taken) {
+            php_handle_aborted_connection();
+        }
     }
     return length; /* as in mod_php what nobody takes is gone */
 }
@@ -45,7 +50,10 @@ static void flush_output(void *context)
     }
     sapi_send_headers();
     SG(headers_sent) = 1;
-    if (!run->host->flush(run->run)) {
+    enter_server();
+    bool is_taken = run->host->flush(run->run);
+    leave_server();
+    if (!is_taken) {
         php_handle_aborted_connection();
     }
 }
@@ -163,7 +171,9 @@ static void log_message(const char *message, int level)
     struct script_run *run = current_run();
     struct border_text text = text_of(message, strlen(message));
     if (run != NULL) {
+        enter_server();
         run->host->log(run->run, level, text);
+        leave_server();
     } else if (log_outside != NULL) {
         log_outside(level, text);
     }

@@ -122,6 +122,11 @@ impl Module {
         format!("{}.{}", self.table.version_id / 10_000, self.table.version_id / 100 % 100)
     }
 
+    /// Whether an interpreter runs in this process already.
+    pub fn is_running() -> bool {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Start the interpreter in this process, anew if it runs already. Children that are forked
     /// afterwards share what it has in memory, such as compiled scripts; those that were forked
     /// before keep what they have.

@@ -9,6 +9,7 @@ use config::owners;
 use logging::level::Level;
 use message::Status;
 use php::{Module, Stacks, StartFolders, Started};
+use runtime::process::{self, Ending, Fork};
 use server::Server;
 use server::failure::Failure;
 use server::request_context::RequestContext;
@@ -120,11 +121,28 @@ pub(super) fn start(server: &Server) -> Result<(), String> {
         // The process starts it that keeps the others.
         Some(_) => Ok(()),
         None => {
+            try_to_start(engine)?;
             for (level, text) in engine.start()? {
                 server.log(level, NAME, None, None, text.as_bytes());
             }
             Ok(())
         }
+    }
+}
+
+/// At a restart: to start PHP anew is to end the one that the present children were forked from,
+/// and it may end the process where its settings are wrong. So another process tries it before.
+fn try_to_start(engine: &Engine) -> Result<(), String> {
+    if !Module::is_running() {
+        return Ok(());
+    }
+    let ended = match process::fork().map_err(|error| error.to_string())? {
+        Fork::Child => process::exit_now(i32::from(engine.start().is_err())),
+        Fork::Parent(pid) => process::wait_for(pid),
+    };
+    match ended {
+        Some(Ending::Exit(0)) => Ok(()),
+        _ => Err("PHP does not start with its present settings (php.ini)".into()),
     }
 }
 
