@@ -271,6 +271,36 @@ fn two_users_of_one_process_see_nothing_of_each_other() {
 }
 
 #[test]
+fn sessions_belong_to_their_cookie() {
+    let script = "<?php session_save_path(sys_get_temp_dir()); session_start();
+        echo $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;
+        if (isset($_GET['end'])) session_destroy();";
+    let files = &[("count.php", script)];
+    let Some(server) = serve("php_module_faults: sessions", files) else { return };
+    let ask = |query: &str, cookie: &str| {
+        server.exchange(format!(
+            "GET /count.php{query} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{cookie}\r\n"
+        ))
+    };
+    let cookies = [(); 2].map(|()| {
+        let first = ask("", "");
+        let cookie = first.field("Set-Cookie").unwrap().split(';').next().unwrap();
+        format!("Cookie: {cookie}\r\n")
+    });
+    assert_ne!(cookies[0], cookies[1]);
+    for (cookie, query, expected) in [
+        (&cookies[0], "", "2"),
+        (&cookies[0], "", "3"),
+        (&cookies[1], "", "2"),
+        (&cookies[0], "?end", "4"),
+        (&cookies[1], "?end", "3"),
+    ] {
+        let answer = ask(query, cookie);
+        assert_eq!((answer.text().as_str(), answer.field("Set-Cookie")), (expected, None));
+    }
+}
+
+#[test]
 fn an_interrupted_upload_is_the_end_of_its_script() {
     let Some(server) = serve("php_module_faults: uploads", &[]) else { return };
     let process = run_text(&server, "echo getmypid();");
