@@ -355,13 +355,13 @@ fn beside<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Cow<'p, [u8]> {
     Cow::Owned([&own[..end], path].concat())
 }
 
-/// The URL of a file in the folder of that of the request; any other has none
-/// (ap_sub_req_lookup_file).
+/// The URL of a file in the folder of that of the request; any other has none, and neither has one
+/// beside a file without (ap_sub_req_lookup_file).
 fn url_beside(request: &RequestContext<'_>, path: &[u8]) -> Vec<u8> {
     let folder = |path: &[u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     let own = request.filename();
     match path.strip_prefix(&own[..folder(&own)]) {
-        Some(name) if !name.is_empty() && !name.contains(&b'/') => {
+        Some(name) if !request.path.is_empty() && !name.is_empty() && !name.contains(&b'/') => {
             [&request.path[..folder(&request.path)], name].concat()
         }
         _ => Vec::new(),
