@@ -70,7 +70,15 @@ fn lines(dice: &mut Dice, slash: &str, own: &[&str]) -> String {
             text = text.replace("%0", "0").replace("%1", "1");
         }
     }
-    text
+    with_few_look_ups(&text)
+}
+
+/// The rules without those that look up twice or more what looks up as often itself. Ten levels
+/// of that are a thousand look-ups in apache2, or a million, and more than trivet makes.
+fn with_few_look_ups(text: &str) -> String {
+    let ahead = "%{LA-U:REQUEST_FILENAME}";
+    let text = text.replace(&format!("{ahead} \"-U\""), &format!("{ahead} \"-f\""));
+    if text.contains(ahead) { text.replace("N=4", "L") } else { text }
 }
 
 /// Whether it is a condition whose groups are what happens to be in memory: apache2 does not set
