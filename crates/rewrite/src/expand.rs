@@ -326,12 +326,7 @@ async fn look_up<'a>(
     // What the look-up has found is not noted.
     request.mark_momentary();
     if is_file {
-        let path = beside(request, path);
-        let mut sub = request.sub(url_beside(request, &path), None);
-        let root = request.site().slash.clone();
-        sub.mapping.place = Place { root, below: lexical::below_root(&path) };
-        let outcome = phase::process_place(&mut sub).await;
-        return Some((sub, status(outcome)));
+        return Some(look_up_file(request, path).await);
     }
     let mut sub = phase::request_for(request, path, Query::None).ok()?;
     let outcome = match phase::check_depth(&sub) {
@@ -343,6 +338,29 @@ async fn look_up<'a>(
         }
     };
     Some((sub, status(outcome)))
+}
+
+/// The look-up of a file. What it is called is decoded as a URL is, and is refused if that fails,
+/// though nobody asks for the result (ap_process_request_internal).
+async fn look_up_file<'a>(
+    request: &RequestContext<'a>,
+    name: &[u8],
+) -> (RequestContext<'a>, Status) {
+    let path = beside(request, name);
+    let url = url_beside(request, &path);
+    let decoded =
+        phase::request_for(request, if url.is_empty() { name } else { &url }, Query::None);
+    let mut sub = request.sub(url, None);
+    let root = request.site().slash.clone();
+    sub.mapping.place = Place { root, below: lexical::below_root(&path) };
+    let outcome = match decoded {
+        Ok(_) => phase::process_place(&mut sub).await,
+        Err(stop) => {
+            sub.mapping.rewritten = Some(path.into_owned());
+            Err(stop)
+        }
+    };
+    (sub, status(outcome))
 }
 
 /// The full name of a file that may be named as one beside that of the request.
