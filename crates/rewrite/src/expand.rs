@@ -350,6 +350,7 @@ async fn look_up_file<'a>(
     let url = url_beside(request, &path);
     let decoded =
         phase::request_for(request, if url.is_empty() { name } else { &url }, Query::None);
+    let is_no_url = url.is_empty() && has_bad_scheme(name);
     let mut sub = request.sub(url, None);
     let root = request.site().slash.clone();
     sub.mapping.place = Place { root, below: lexical::below_root(&path) };
@@ -360,7 +361,19 @@ async fn look_up_file<'a>(
             Err(stop)
         }
     };
-    (sub, status(outcome))
+    let status = if is_no_url { Status::BAD_REQUEST } else { status(outcome) };
+    (sub, status)
+}
+
+/// Whether a name begins with what a colon ends and is no scheme, so that it is no URL at all
+/// (apr_uri_parse).
+fn has_bad_scheme(name: &[u8]) -> bool {
+    let end = name.iter().position(|byte| matches!(byte, b':' | b'/' | b'?' | b'#'));
+    let scheme = end.filter(|end| name[*end] == b':').map(|end| &name[..end]);
+    scheme.is_some_and(|scheme| {
+        !scheme.first().is_some_and(u8::is_ascii_alphabetic)
+            || !scheme.iter().all(|it| it.is_ascii_alphanumeric() || b"+-.".contains(it))
+    })
 }
 
 /// The full name of a file that may be named as one beside that of the request.
