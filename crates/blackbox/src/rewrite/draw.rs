@@ -56,6 +56,7 @@ fn lines(dice: &mut Dice, slash: &str, own: &[&str]) -> String {
         let substitution = match *dice.one_of(SUBSTITUTIONS) {
             // To apache2 that is a path of the system; here nothing leads above the root.
             "/../$1" if slash == "/" => "/.$1",
+            "../a.txt" if slash == "/" => "./a.txt",
             other => other,
         };
         let flags: Vec<&str> = (0..dice.below(4)).map(|_| *dice.one_of(FLAGS)).collect();
