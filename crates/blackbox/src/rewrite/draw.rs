@@ -74,12 +74,21 @@ fn lines(dice: &mut Dice, slash: &str, own: &[&str]) -> String {
     with_few_look_ups(&text)
 }
 
-/// The rules without those that look up twice or more what looks up as often itself. Ten levels
-/// of that are a thousand look-ups in apache2, or a million, and more than trivet makes.
+/// The rules with one look-up where one is made of a URL, whose rules may look up the next. Two at
+/// each of ten levels are a thousand in apache2 or more, and more than trivet makes.
 fn with_few_look_ups(text: &str) -> String {
-    let ahead = "%{LA-U:REQUEST_FILENAME}";
-    let text = text.replace(&format!("{ahead} \"-U\""), &format!("{ahead} \"-f\""));
-    if text.contains(ahead) { text.replace("N=4", "L") } else { text }
+    let (ahead, now) = ("%{LA-U:REQUEST_FILENAME}", "%{REQUEST_FILENAME}");
+    let Some((before, behind)) = text.split_once(ahead) else { return text.to_owned() };
+    let others = [
+        (ahead, now),
+        ("%{LA-F:REQUEST_FILENAME}", now),
+        ("\"-F\"", "\"-f\""),
+        ("\"-U\"", "\"-f\""),
+        ("N=4", "L"),
+    ];
+    let few =
+        |text: &str| others.iter().fold(text.to_owned(), |it, (from, to)| it.replace(from, to));
+    few(before) + ahead + &few(behind)
 }
 
 /// Whether it is a condition whose groups are what happens to be in memory: apache2 does not set
