@@ -327,12 +327,7 @@ async fn look_up<'a>(
     // What the look-up has found is not noted.
     request.mark_momentary();
     if is_file {
-        let path = beside(request, path);
-        let mut sub = request.sub(url_beside(request, &path), None);
-        let root = request.site().slash.clone();
-        sub.mapping.place = Place { root, below: lexical::below_root(&path) };
-        let outcome = phase::process_place(&mut sub).await;
-        return Some((sub, status(outcome)));
+        return Some(look_up_file(request, path).await);
     }
     let mut sub = phase::request_for(request, path, Query::None).ok()?;
     let outcome = match phase::check_depth(&sub) {
@@ -346,6 +341,42 @@ async fn look_up<'a>(
     Some((sub, status(outcome)))
 }
 
+/// The look-up of a file. What it is called is decoded as a URL is, and is refused if that fails,
+/// though nobody asks for the result (ap_process_request_internal).
+async fn look_up_file<'a>(
+    request: &RequestContext<'a>,
+    name: &[u8],
+) -> (RequestContext<'a>, Status) {
+    let path = beside(request, name);
+    let url = url_beside(request, &path);
+    let decoded =
+        phase::request_for(request, if url.is_empty() { name } else { &url }, Query::None);
+    let is_no_url = url.is_empty() && has_bad_scheme(name);
+    let mut sub = request.sub(url, None);
+    let root = request.site().slash.clone();
+    sub.mapping.place = Place { root, below: lexical::below_root(&path) };
+    let outcome = match decoded {
+        Ok(_) => phase::process_place(&mut sub).await,
+        Err(stop) => {
+            sub.mapping.rewritten = Some(path.into_owned());
+            Err(stop)
+        }
+    };
+    let status = if is_no_url { Status::BAD_REQUEST } else { status(outcome) };
+    (sub, status)
+}
+
+/// Whether a name begins with what a colon ends and is no scheme, so that it is no URL at all
+/// (apr_uri_parse).
+fn has_bad_scheme(name: &[u8]) -> bool {
+    let end = name.iter().position(|byte| matches!(byte, b':' | b'/' | b'?' | b'#'));
+    let scheme = end.filter(|end| name[*end] == b':').map(|end| &name[..end]);
+    scheme.is_some_and(|scheme| {
+        !scheme.first().is_some_and(u8::is_ascii_alphabetic)
+            || !scheme.iter().all(|it| it.is_ascii_alphanumeric() || b"+-.".contains(it))
+    })
+}
+
 /// The full name of a file that may be named as one beside that of the request.
 fn beside<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Cow<'p, [u8]> {
     if path.starts_with(b"/") {
@@ -356,14 +387,16 @@ fn beside<'p>(request: &RequestContext<'_>, path: &'p [u8]) -> Cow<'p, [u8]> {
     Cow::Owned([&own[..end], path].concat())
 }
 
-/// The URL path of a file: that of a file in another folder than the request's is not known
-/// (ap_sub_req_lookup_file).
-fn url_beside(request: &RequestContext<'_>, file: &[u8]) -> Vec<u8> {
+/// The URL of a file in the folder of that of the request; any other has none, and neither has one
+/// beside a file without (ap_sub_req_lookup_file).
+fn url_beside(request: &RequestContext<'_>, path: &[u8]) -> Vec<u8> {
     let folder = |path: &[u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    let (own, start) = (request.filename(), folder(file));
-    match own[..folder(&own)] == file[..start] {
-        true => [&request.path[..folder(&request.path)], &file[start..]].concat(),
-        false => Vec::new(),
+    let own = request.filename();
+    match path.strip_prefix(&own[..folder(&own)]) {
+        Some(name) if !request.path.is_empty() && !name.is_empty() && !name.contains(&b'/') => {
+            [&request.path[..folder(&request.path)], name].concat()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -164,7 +164,9 @@ impl Flavor {
             return Err(self.refuse(request, Status::NOT_FOUND, self.path_info, text).await);
         }
         if request.mapping.rewritten.is_some() {
-            // What is there is no program by the name that a rule has made of it.
+            // What is there is no program by the name that a rule has made of it, which httpd finds
+            // out when it has made the variables.
+            request.tables.env = environment(request, request.settings.core.variables());
             let errno = Errno::NOENT.raw_os_error();
             let report = ProgramReport::Failed { step: LaunchStep::Execute, errno };
             return Err(self.cannot_run(request, &report));
