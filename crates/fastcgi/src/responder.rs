@@ -44,7 +44,7 @@ pub enum ServerEvent<'b> {
     Params,
     /// A piece of its body, not empty.
     Stdin(&'b [u8]),
-    /// The end of its body.
+    /// The end of its body, also if it was answered before.
     StdinEnd,
     /// The server gives it up.
     Abort,
