@@ -288,6 +288,10 @@ pub fn request_for<'a>(
     if name.first() != Some(&b'/') {
         let end = request.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
         message::path::encode(&request.path[..end], &mut url);
+        if url.is_empty() {
+            // The file that a look-up began with need not have a URL (ap_make_full_path).
+            url.push(b'/');
+        }
     }
     let mark = name.iter().position(|byte| *byte == b'?');
     url.extend_from_slice(&name[..mark.unwrap_or(name.len())]);
