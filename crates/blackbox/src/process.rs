@@ -140,18 +140,26 @@ fn state_of(text: &str) -> Option<char> {
     text.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-/// Makes a command the leader of a process group, with SIGINT as a terminal's shell leaves it: a
-/// shell starts its background jobs with SIGINT ignored, which a process inherits. It is ended
-/// with the test that started it, should that be killed.
+/// Makes a command the leader of a process group, with SIGINT and SIGQUIT as a terminal's shell
+/// leaves them: a shell starts its background jobs with both ignored, which a process inherits. It
+/// is ended with the test that started it, should that be killed.
 pub fn lead_group(command: &mut Command) -> &mut Command {
+    let reset = |signal| {
+        // SAFETY: signal(2) is async-signal-safe, and no handler of ours is set.
+        match unsafe { libc::signal(signal, libc::SIG_DFL) } {
+            libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    };
     // SAFETY: signal(2) and prctl(2) are async-signal-safe, and the closure touches no memory.
     unsafe {
-        command.process_group(0).pre_exec(|| match libc::signal(libc::SIGINT, libc::SIG_DFL) {
-            libc::SIG_ERR => Err(std::io::Error::last_os_error()),
-            _ if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) < 0 => {
-                Err(std::io::Error::last_os_error())
+        command.process_group(0).pre_exec(move || {
+            reset(libc::SIGINT)?;
+            reset(libc::SIGQUIT)?;
+            match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
+                0.. => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
             }
-            _ => Ok(()),
         })
     }
 }
