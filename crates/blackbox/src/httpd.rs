@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::client::Client;
 use crate::outside::run_command;
@@ -150,10 +151,18 @@ impl Drop for Root {
     }
 }
 
-/// A port of this address that nothing listens at.
+/// A port of this address that nothing listens at. It lies below those that the kernel gives to
+/// whoever names none, so that no other test takes it before the server is there.
 pub fn free_address(ip: &str) -> SocketAddr {
+    const FIRST: u32 = 12_000;
+    const COUNT: u32 = 20_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     let ip: IpAddr = ip.parse().expect("an address");
-    let free = TcpListener::bind((ip, 0)).and_then(|socket| socket.local_addr());
+    let free = (0..COUNT).find_map(|_| {
+        let next = std::process::id().wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(FIRST + next % COUNT).ok()?;
+        TcpListener::bind((ip, port)).and_then(|socket| socket.local_addr()).ok()
+    });
     free.expect("the address is this machine's")
 }
 
