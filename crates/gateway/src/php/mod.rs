@@ -60,10 +60,12 @@ pub static MODULE: Module = Module::new(
 const RUNS: [&str; 2] = ["application/x-httpd-php", "php-script"];
 const SHOWS: &str = "application/x-httpd-php-source";
 
-/// A script that this process runs.
+/// A script.
 struct PhpScript {
     /// Its source is shown, in colours.
     is_source: bool,
+    /// What a process of the pool is asked by; without one, this process runs it.
+    job: Option<Rc<FcgiJob>>,
 }
 
 /// Resolve hook. What mod_php refuses is refused here, so that it need not be asked again for
@@ -105,13 +107,12 @@ fn choose(
     let depends_on_path = !request.is_personal();
     request.mark_personal();
     request.may_be_cached = depends_on_path;
-    Ok(Some(match engine::pool_of(request.site()) {
-        Some(pool) => {
-            pool::tell_settings(request, is_source)?;
-            Rc::new(PooledScript { job: Rc::new(pool.job()), is_source })
-        }
-        None => Rc::new(PhpScript { is_source }),
-    }))
+    let pool = engine::pool_of(request.site());
+    if pool.is_some() {
+        pool::tell_settings(request, is_source)?;
+    }
+    let job = pool.map(|pool| Rc::new(pool.job()));
+    Ok(Some(Rc::new(PhpScript { is_source, job })))
 }
 
 /// `xbithack`: a page of HTML whose owner may execute it.
@@ -163,33 +164,12 @@ impl Handler for PhpScript {
     }
 
     fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
-        NowOrLater::boxed(|| async move { self.answer(request).await })
-    }
-}
-
-/// A script that a process of the pool runs.
-struct PooledScript {
-    job: Rc<FcgiJob>,
-    is_source: bool,
-}
-
-impl Handler for PooledScript {
-    fn name(&self) -> &'static str {
-        if self.is_source { SHOWS } else { RUNS[0] }
-    }
-
-    fn is_script(&self) -> bool {
-        true
-    }
-
-    fn may_be_cached(&self) -> bool {
-        true
-    }
-
-    fn respond<'l>(self: Rc<Self>, request: &'l mut RequestContext<'_>) -> Waiting<'l, Response> {
+        let Some(job) = self.job.clone() else {
+            return NowOrLater::boxed(|| async move { self.answer(request).await });
+        };
         NowOrLater::placed(|| async move {
             pool::tell_request(request);
-            let response = self.job.answer(request).await;
+            let response = job.answer(request).await;
             pool::forget_parameters(request);
             request::tell_user(request);
             response
@@ -198,7 +178,7 @@ impl Handler for PooledScript {
 }
 
 impl PhpScript {
-    /// Run the script, and answer with what it says.
+    /// Run the script here, and answer with what it says.
     async fn answer(&self, request: &mut RequestContext<'_>) -> Result<Response, Stop> {
         let body = match request.received().incoming {
             None => ScriptBody::None,
