@@ -29,6 +29,7 @@ use runtime::programs::{
 use runtime::signals::{Signal, Signals};
 use runtime::{Channel, clock, event_fd, process};
 use server::Server;
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -65,16 +66,30 @@ impl ManagerEnds {
     }
 }
 
-/// Be the script manager of a generation until nobody needs it; the result is the exit code.
-pub(crate) fn serve(generation: &Generation, parent: i32, ends: ManagerEnds) -> i32 {
+/// What each manager does first, under a name for `ps`: where it is asked, and its signals; `None`
+/// where it cannot be one.
+fn become_manager(
+    generation: &Generation,
+    parent: i32,
+    name: &CStr,
+    role: ManagerRole,
+) -> Option<(ClientSockets, Signals)> {
     runtime::signals::restore_fatal();
-    process::set_name(NAME);
+    process::set_name(name);
     process::die_with_parent(parent);
     generation.server.leave_log_programs();
-    // It accepts no connections, and would keep the ports busy.
+    // It accepts no connections of clients, and would keep the ports busy.
     generation.listeners.close();
-    let sockets = generation.managers.become_manager(ManagerRole::Scripts);
-    let (Some(sockets), Ok(signals)) = (sockets, Signals::take()) else { return 1 };
+    let sockets = generation.managers.become_manager(role)?;
+    Some((sockets, Signals::take().ok()?))
+}
+
+/// Be the script manager of a generation until nobody needs it; the result is the exit code.
+pub(crate) fn serve(generation: &Generation, parent: i32, ends: ManagerEnds) -> i32 {
+    let Some((sockets, signals)) = become_manager(generation, parent, NAME, ManagerRole::Scripts)
+    else {
+        return 1;
+    };
     let capacity = ManagerCapacity::new(sockets.count());
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), KeptProcesses::new(server), ManagerState::Serves);

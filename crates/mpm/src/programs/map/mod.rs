@@ -13,7 +13,7 @@ mod rest;
 
 use crate::Generation;
 use crate::generation::managers::ManagerRole;
-use crate::programs::ManagerEnds;
+use crate::programs::{ManagerEnds, become_manager};
 use logging::level::Level;
 use process::{Heard, MapProcess};
 use questions::{Questions, WaitingQuestion};
@@ -63,17 +63,11 @@ pub(crate) fn serve(
     ManagerEnds { link, logs }: ManagerEnds,
     (number, is_first): (usize, bool),
 ) -> i32 {
-    runtime::signals::restore_fatal();
-    runtime::process::set_name(NAME);
-    runtime::process::die_with_parent(parent);
     let server = &*generation.server;
-    server.leave_log_programs();
-    // It accepts no connections, and would keep the ports busy.
-    generation.listeners.close();
-    let (Some(program), Ok(signals)) = (server.map_programs().get(number), Signals::take()) else {
-        return FAILED;
-    };
-    let Some(sockets) = generation.managers.become_manager(ManagerRole::Map(number)) else {
+    let role = ManagerRole::Map(number);
+    let begun = become_manager(generation, parent, NAME, role);
+    let (Some((sockets, signals)), Some(program)) = (begun, server.map_programs().get(number))
+    else {
         return FAILED;
     };
     let manager = MapManager {

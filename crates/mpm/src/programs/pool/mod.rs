@@ -10,7 +10,7 @@ mod process;
 
 use crate::Generation;
 use crate::generation::managers::ManagerRole;
-use crate::programs::ManagerEnds;
+use crate::programs::{ManagerEnds, become_manager};
 use logging::level::Level;
 use runtime::process::{ChildOrder, Ending, Fork};
 use runtime::programs::{LinkMessage, ManagerLink, log_pipe};
@@ -57,18 +57,14 @@ pub(crate) fn serve(
     ManagerEnds { link, logs }: ManagerEnds,
     (number, is_first): (usize, bool),
 ) -> i32 {
-    runtime::signals::restore_fatal();
-    processes::set_name(NAME);
-    processes::die_with_parent(parent);
     let server = &*generation.server;
-    server.leave_log_programs();
-    // It accepts no connections of clients, and would keep the ports busy.
-    generation.listeners.close();
-    let sockets = generation.managers.become_manager(ManagerRole::Pool(number));
-    let (Some(pool), Ok(signals)) = (server.process_pools().get(number), Signals::take()) else {
+    let role = ManagerRole::Pool(number);
+    let begun = become_manager(generation, parent, NAME, role);
+    let (Some((_sockets, signals)), Some(pool)) = (begun, server.process_pools().get(number))
+    else {
         return FAILED;
     };
-    let (Ok((idle, says_idle)), Some(_)) = (log_pipe(), &sockets) else { return FAILED };
+    let Ok((idle, says_idle)) = log_pipe() else { return FAILED };
     let said = pool.work.prepare().unwrap_or_else(|text| {
         server.log(Level::Error, MODULE, None, None, text.as_bytes());
         processes::exit_now(FAILED)
